@@ -21,8 +21,10 @@ HARDENED := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(filte
             $(if $(SANITIZE),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 # Long-lived structures look after each step whether they are whole (`*_validate`): under sanitizers, and wherever property programs run.
 VALIDATING := -DISO_VALIDATE
+# What only tests may do to a program (base/fault.h): under sanitizers, and in a program of its own beside the one that people get.
+FAULTS := -DISO_FAULTS
 CFLAGS_ALL := -std=c11 $(OPTIMISE) $(SYMBOLS) -Wall -Wextra $(WERROR) $(HARDENED) -Iinclude -Isrc -I. -I$(BUILD)/generated -MMD -MP -pthread \
-              $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer $(VALIDATING)) $(CFLAGS)
+              $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer $(VALIDATING) $(FAULTS)) $(CFLAGS)
 LDFLAGS_ALL := -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 LIBRARIES := -lrdkafka -lcurl -lzstd -llz4 -lsnappy -lmicrohttpd -lcadical -lstdc++ -lm
 # librdkafka starts its threads by thrd_create, which gcc's thread sanitizer does not know: see there.
@@ -49,6 +51,7 @@ UNIT := $(BUILD)/unit
 PROPERTY_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(PROPERTY_SOURCES))
 FUZZ_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(FUZZ_SOURCES))
 GROWTH := $(BUILD)/tests/property/growth
+FAULTY := $(if $(SANITIZE),$(BUILD)/isochron,$(BUILD)/tests/isochron)
 RECORDER := $(BUILD)/record-wiredtiger
 BROKER := $(BUILD)/embedded-broker
 POSTGRES_WORKLOAD := $(BUILD)/postgres-workload
@@ -129,6 +132,16 @@ $(APP_LIBRARY): $(call objects,$(filter-out src/app/main.c,$(APP_SOURCES)))
 	$(Q)$(AR) rcs $@ $^
 
 $(BUILD)/isochron: $(call objects,src/app/main.c) $(C11_THREADS) $(APP_LIBRARY) $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
+
+# The program with crash points: those few sources once more, before the archives that have them without.
+FAULT_OBJECTS := $(patsubst %.c,$(BUILD)/obj-faults/%.o,$(shell grep -l 'base/fault.h"' src/*/*.c))
+$(FAULT_OBJECTS): $(BUILD)/obj-faults/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) $(FAULTS) -c $< -o $@
+
+$(BUILD)/tests/isochron: $(call objects,src/app/main.c) $(FAULT_OBJECTS) $(APP_LIBRARY) $(LIBRARY)
+	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
 # All files of unit tests are one program (tests/unit/unit.c): the main of each gets its file's name.
@@ -252,11 +265,12 @@ check: test-programs ## Unit, property, command line and include tests on few ra
 	@$(MAKE) -s run-selected
 
 test-programs:
-	@$(MAKE) -s -j$(JOBS) $(BUILD)/isochron $(RECORDER) $(BROKER) $(foreach word,$(shell $(select)),$(filter $(BUILD)/%,$(word)) $(if $(filter tests/system/library/%,$(word)),lib))
+	@$(MAKE) -s -j$(JOBS) $(BUILD)/isochron $(RECORDER) $(BROKER) $(foreach word,$(shell $(select)),$(filter $(BUILD)/%,$(word)) $(if $(filter tests/system/library/%,$(word)),lib) \
+	    $(if $(filter tests/system/durable/% tests/system/world/%,$(word)),$(FAULTY)))
 
 run-selected:
 	@$(select) >$(BUILD)/selected; [ -s $(BUILD)/selected ] || { echo "make: no test is named like T=$(T)" >&2; exit 2; }; \
-	 EFFORT=$(EFFORT) BUILD=$(BUILD) ISOCHRON=$(CURDIR)/$(BUILD)/isochron WORKLOAD=$(CURDIR)/$(POSTGRES_WORKLOAD) \
+	 EFFORT=$(EFFORT) BUILD=$(BUILD) ISOCHRON=$(CURDIR)/$(BUILD)/isochron FAULTY=$(CURDIR)/$(FAULTY) WORKLOAD=$(CURDIR)/$(POSTGRES_WORKLOAD) \
 	 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1:suppressions=$(CURDIR)/tests/support/threads/suppressions.txt \
 	 tests/run.sh --name $(NAME) --results $(RESULTS) --limit $(LIMIT) $(if $(NEEDS),--jobs 1) --list <$(BUILD)/selected
 
@@ -288,7 +302,7 @@ oracle: ## The engines against the definitions on all the random histories of th
 run_needing = $(MAKE) --no-print-directory run-selected NEEDS="$1" NAME=$@ BOX=nightly LIMIT=900 $2
 
 .PHONY: kafka databases postgres browser operate hostile failover crash soak
-kafka: all ## End-to-end tests on a real Kafka broker (Maven Central, kept in the user's cache)
+kafka: all $(FAULTY) ## End-to-end tests on a real Kafka broker (Maven Central, kept in the user's cache)
 	@$(call run_needing,kafka)
 
 databases: all $(POSTGRES_WORKLOAD) ## End-to-end tests on real PostgreSQL and MariaDB with Debezium (Maven Central, kept in the user's cache)
@@ -309,8 +323,8 @@ hostile: all ## Clumsy and hostile producers at sizes at which the square of any
 failover: all ## The application on MariaDB, long: servers, connector and checker are killed and a replica takes over, while it runs
 	@$(call run_needing,mariadb,T=mariadb/application EFFORT=long)
 
-crash: all $(BROKER) ## Kill `watch --state` at every point, early and late, and at 1,000 random times, also on a real broker: an hour
-	@CRASHES=all ISOCHRON=$(CURDIR)/$(BUILD)/isochron tests/run.sh --name crash --results $(RESULTS) --limit 7200 \
+crash: all $(FAULTY) $(BROKER) ## Kill `watch --state` at every point, early and late, and at 1,000 random times, also on a real broker: an hour
+	@CRASHES=all FAULTY=$(CURDIR)/$(FAULTY) tests/run.sh --name crash --results $(RESULTS) --limit 7200 \
 	 tests/system/durable/test_crash.sh tests/system/durable/test_spill.sh tests/system/durable/test_changes.sh tests/system/kafka/crash.sh
 
 soak: all $(BROKER) $(SOAK_PRODUCER) $(SOAK_REPORT) ## watch for SOAK_SECONDS (1800) at half of its peak rate: memory, disk, lag, delay as table and plot; passes if memory grows by under 1%/h for certain
@@ -471,4 +485,4 @@ clean: ## Remove everything that was built
 help: ## List the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
 
--include $(shell find $(BUILD)/obj $(BUILD)/obj-validating $(BUILD)/obj-unit $(BUILD)/counted $(BUILD)/lib/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/obj-validating $(BUILD)/obj-faults $(BUILD)/obj-unit $(BUILD)/counted $(BUILD)/lib/obj -name '*.d' 2>/dev/null)

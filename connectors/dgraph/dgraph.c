@@ -110,21 +110,6 @@ static const struct value_type *find_value_type(struct iso_json_text name)
     return NULL;
 }
 
-/* JSON without the white space between its parts. */
-static void put_compact(struct iso_text *text, struct iso_json_text json)
-{
-    bool quoted = false;
-    for (size_t i = 0; i < json.length; i++) {
-        char byte = json.at[i];
-        if (quoted && byte == '\\')
-            iso_text_put_bytes(text, &json.at[i++], 1);
-        else
-            quoted ^= byte == '"';
-        if (quoted || !strchr(" \t\r\n", byte))
-            iso_text_put_bytes(text, &json.at[i], 1);
-    }
-}
-
 static bool is_unsigned(const struct iso_atoms *atoms, iso_atom atom)
 {
     return !(atom & ISO_ATOM_TABLE) || atoms->form[atom & ~ISO_ATOM_TABLE] == ISO_FORM_UNSIGNED;
@@ -154,7 +139,7 @@ static bool take_value(struct dgraph_decoder *dgraph, struct iso_atoms *atoms, e
         return value->type == ISO_JSON_STRING;
     case AS_JSON:
         dgraph->text.used = 0;
-        put_compact(&dgraph->text, text);
+        iso_text_put_compact(&dgraph->text, text.at, text.length);
         *atom = iso_atoms_text(atoms, dgraph->text.bytes, dgraph->text.used);
         return value->type == ISO_JSON_OBJECT || value->type == ISO_JSON_ARRAY;
     case AS_EDGE:

@@ -1,7 +1,6 @@
 /* History records as JSON. */
-#include <string.h>
-
 #include "base/memory.h"
+#include "base/payload.h"
 #include "connectors/history/record_private.h"
 #include "connectors/kit/framing.h"
 #include "native/native.h"
@@ -12,8 +11,7 @@ struct json_decoder {
     struct iso_native native;
     struct iso_native_fault fault;
     bool framed;
-    char *text; /* the payload, with the padding that the scanner reads */
-    size_t capacity;
+    struct iso_payload payload;
 };
 
 static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
@@ -30,18 +28,8 @@ static void destroy(struct iso_decoder *decoder)
 {
     struct json_decoder *json = (struct json_decoder *)decoder;
     iso_native_release(&json->native);
-    iso_free(json->text);
+    iso_payload_release(&json->payload);
     iso_free(json);
-}
-
-static void copy(struct json_decoder *json, const uint8_t *data, size_t size)
-{
-    if (json->capacity < size + ISO_JSON_PADDING) {
-        json->capacity = iso_column_capacity(json->capacity, size + ISO_JSON_PADDING);
-        json->text = iso_reallocate(json->text, json->capacity);
-    }
-    memcpy(json->text, data, size);
-    memset(json->text + size, 0, ISO_JSON_PADDING);
 }
 
 static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
@@ -56,17 +44,16 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     }
     if (json->framed && !iso_frame_open(message, ISO_FRAME_PAYLOAD, false, &frame, &expected))
         return iso_error_set(error, ISO_BAD_INPUT, "expected %s", expected);
-    copy(json, frame.bytes, frame.size);
-    if (iso_watermark_is(json->text)) {
+    const char *text = iso_payload_copy(&json->payload, frame.bytes, frame.size);
+    if (iso_watermark_is(text)) {
         uint64_t watermark;
-        if (iso_watermark_read(&json->native, json->text, frame.size, &watermark, error) == ISO_OK)
+        if (iso_watermark_read(&json->native, text, frame.size, &watermark, error) == ISO_OK)
             record_add_watermark(events, message, watermark);
         return error->status;
     }
     uint32_t index = events->block.transaction_count;
     uint64_t origin = record_origin(message);
-    if (iso_native_read_transaction(&json->native, json->text, frame.size, origin, &events->block, &json->fault) !=
-        ISO_OK)
+    if (iso_native_read_transaction(&json->native, text, frame.size, origin, &events->block, &json->fault) != ISO_OK)
         return iso_error_set(error, ISO_BAD_INPUT, "byte %zu: %s", json->fault.position + 1, json->fault.text);
     iso_events_add_transaction(events, index, origin);
     return ISO_OK;

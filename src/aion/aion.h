@@ -109,9 +109,7 @@ struct iso_aion_options {
                                * go to `spill`; if that does not help, the retention shrinks */
     const char *spill;        /* folder of the store of keys that are not in memory (evict.c); NULL: none */
     bool spill_stays;         /* its files have names and stay: the engine can be saved (aion/archive.h) */
-    void (*spill_at)(void *context, const char *point); /* for tests, as in spill/spill.h; or NULL */
-    void *spill_context;
-    unsigned spill_segment_bits;     /* for tests, too */
+    unsigned spill_segment_bits;     /* for tests, as in spill/spill.h */
     bool spill_all;                  /* every key goes there as soon as it can: for tests */
     uint64_t (*memory_in_use)(void); /* anonymous bytes of the process; or NULL: only the engine's own state counts */
     bool overlaps;                   /* as in struct iso_check_options */

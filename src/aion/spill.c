@@ -33,8 +33,6 @@ void aion_spill_open(struct iso_aion *engine)
         char name[24];
         struct iso_spill_options store = {.folder = options->spill,
                                           .name = options->spill_stays ? name : NULL,
-                                          .at = options->spill_at,
-                                          .context = options->spill_context,
                                           .segment_bits = options->spill_segment_bits};
         snprintf(name, sizeof name, "spill-%u", s);
         iso_aion_shard_spill_to(engine->shards.list[s], &store, &engine->budget.failure);

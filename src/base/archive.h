@@ -72,6 +72,8 @@ void *iso_archive_column(struct iso_archive *archive, const char *name, enum iso
                          uint64_t *count, uint64_t *capacity, size_t element);
 
 #define ISO_ARCHIVE_VALUE(archive, place) iso_archive_value((archive), #place, &(place), sizeof(place))
+/* Under another name than it has in the code: the name is part of the format. */
+#define ISO_ARCHIVE_AS(archive, name, place) iso_archive_value((archive), (name), &(place), sizeof(place))
 
 /* For columns whose count and capacity are lvalues of any unsigned type. */
 #define ISO_ARCHIVE_ANY(archive, name, kind, column, count, capacity)                                                  \

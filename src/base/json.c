@@ -19,7 +19,7 @@ void iso_json_start(struct iso_json *json, const char *text, size_t length)
 {
     json->at = json->start = text;
     json->end = text + length;
-    json->fresh = false;
+    json->fresh = json->any_bytes = false;
     json->depth = 0;
     json->code = ISO_JSON_FINE;
 }
@@ -359,9 +359,9 @@ bool iso_json_string_slow(struct iso_json *json, struct iso_json_text *text)
             return iso_json_fail(json, ISO_JSON_CONTROL, at, at < json->end ? "it escaped" : "'\"'");
         } else {
             unsigned length = utf8_length((const unsigned char *)at, (const unsigned char *)json->end);
-            if (!length)
+            if (!length && !json->any_bytes)
                 return iso_json_fail(json, ISO_JSON_UTF8, at, "UTF-8");
-            at += length;
+            at += length ? length : 1;
         }
     }
     json->at = at + 1;

@@ -59,6 +59,7 @@ enum iso_json_type {
 struct iso_json {
     const char *at, *start, *end;
     bool fresh;              /* just inside a container: no comma is due */
+    bool any_bytes;          /* the caller's, after iso_json_start: strings may hold bytes that are not UTF-8 */
     unsigned depth;          /* containers entered and not yet left */
     enum iso_json_code code; /* the first error ... */
     size_t position;         /* its byte, from 0 */
@@ -73,7 +74,7 @@ struct iso_json_text {
     size_t length;
 };
 
-static inline bool iso_json_text_is(const struct iso_json_text *text, const char *word)
+static inline bool iso_json_is(const struct iso_json_text *text, const char *word)
 {
     return text->length == strlen(word) && !memcmp(text->at, word, text->length);
 }
@@ -243,11 +244,6 @@ static inline unsigned iso_json_digits(const char *at, uint64_t *number)
         total += count;
     }
     return total > 19 || (*at == '0' && total > 1) ? 0 : total;
-}
-
-static inline bool iso_json_is(const struct iso_json_text *text, const char *word)
-{
-    return text->length == strlen(word) && !memcmp(text->at, word, text->length);
 }
 
 /* An integer of at most 19 digits at the cursor; false, and nothing has moved: something else, or an end. */

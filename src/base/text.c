@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -87,5 +88,23 @@ void iso_text_put_string(struct iso_text *text, const void *bytes, size_t size)
         }
     }
     *to++ = '"';
+    text->used += (size_t)(to - from);
+}
+
+void iso_text_put_compact(struct iso_text *text, const char *json, size_t length)
+{
+    char *from = iso_text_reserve(text, length), *to = from;
+    const char *at = json, *end = json + length;
+    bool inside = false;
+    for (; at < end; at++) {
+        if (inside && *at == '\\') {
+            *to++ = *at++;
+        } else if (*at == '"') {
+            inside = !inside;
+        } else if (!inside && (unsigned char)*at <= ' ') {
+            continue;
+        }
+        *to++ = *at;
+    }
     text->used += (size_t)(to - from);
 }

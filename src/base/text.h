@@ -35,4 +35,7 @@ void iso_text_put_unsigned(struct iso_text *text, uint64_t number);
 /* Bytes that are UTF-8 as a JSON string, quotes included. */
 void iso_text_put_string(struct iso_text *text, const void *bytes, size_t size);
 
+/* JSON that is sound, without the white space between its parts. */
+void iso_text_put_compact(struct iso_text *text, const char *json, size_t length);
+
 #endif

@@ -14,13 +14,15 @@
 
 #include "iso/error.h"
 
+enum { ISO_STREAM_PADDING = 64 }; /* as scanners read ahead: base/json.h */
+
 struct iso_stream_reader;
 struct iso_stream_writer;
 
 struct iso_stream_reader *iso_stream_reader_new(const char *path, struct iso_error *error); /* NULL on error */
 void iso_stream_reader_free(struct iso_stream_reader *reader);
 
-/* The next line without its newline, valid until the next call; false at the end (error->status ISO_OK) or on error.
+/* The next line without its newline, with ISO_STREAM_PADDING readable bytes behind it, valid until the next call; false at the end (error->status ISO_OK) or on error.
  * The last line needs no newline. */
 bool iso_stream_read_line(struct iso_stream_reader *reader, const char **line, size_t *length, struct iso_error *error);
 

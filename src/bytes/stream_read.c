@@ -27,7 +27,7 @@ struct iso_stream_reader *iso_stream_reader_new(const char *path, struct iso_err
     reader->input = input;
     iso_input_may_be_cut(input);
     reader->capacity = 1 << 18;
-    reader->text = iso_allocate(reader->capacity);
+    reader->text = iso_allocate(reader->capacity + ISO_STREAM_PADDING);
     return reader;
 }
 
@@ -69,7 +69,7 @@ static bool fill(struct iso_stream_reader *reader, struct iso_error *error)
             return false;
         }
         reader->capacity *= 2;
-        reader->text = iso_reallocate(reader->text, reader->capacity);
+        reader->text = iso_reallocate(reader->text, reader->capacity + ISO_STREAM_PADDING);
     }
     size_t room = reader->capacity - reader->end;
     if (iso_input_read(reader->input, reader->text + reader->end, room, &got, error) != ISO_OK)

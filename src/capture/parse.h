@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/json.h"
 #include "iso/message.h"
 
 /* What a line is, if no message: see capture/capture.h. */
@@ -24,11 +25,11 @@ struct iso_capture_line {
     size_t used;                /* bytes of `storage` that the message points into */
     struct iso_header *headers; /* a growing list, the caller's to free; the message's are from `first_header` */
     uint32_t first_header, header_count, header_capacity;
-    const char *fault; /* where parsing failed: what was expected; static text */
-    size_t fault_at;   /* byte in the line, from 0 */
+    struct iso_json json; /* the scanner, the caller's to release; of a line that is no message it has the error */
 };
 
-/* `storage` must have room for `length` bytes. Appends to parsed->headers; everything else is set. False: `fault`. */
+/* The line is followed by ISO_JSON_PADDING readable bytes; `storage` must have room for `length` bytes. Appends to
+ * parsed->headers; everything else is set. False: parsed->json says where and why. */
 bool iso_capture_parse(const char *line, size_t length, char *storage, struct iso_capture_line *parsed);
 
 #endif

@@ -55,6 +55,7 @@ void iso_capture_reader_free(struct iso_capture_reader *reader)
     iso_free(reader->messages);
     iso_free(reader->storage);
     iso_free(reader->parsed.headers);
+    iso_json_release(&reader->parsed.json);
     iso_free(reader->signs);
     iso_free(reader);
 }
@@ -71,7 +72,7 @@ static bool take_torn(struct iso_capture_reader *reader)
 {
     enum { PART_MOST = 12 };
     if (reader->line_number == 1 || !iso_stream_line_is_partial(reader->stream) ||
-        reader->parsed.fault_at + PART_MOST < reader->line_length)
+        reader->parsed.json.position + PART_MOST < reader->line_length)
         return false;
     reader->line = NULL;
     reader->line_number--;
@@ -91,12 +92,15 @@ static enum iso_status parse(struct iso_capture_reader *reader, char *storage, s
 {
     struct iso_capture_line *parsed = &reader->parsed;
     parsed->first_header = parsed->header_count;
+    char fault[128];
     bool is_whole = iso_capture_parse(reader->line, reader->line_length, storage, parsed);
     if (!is_whole && take_torn(reader))
         return ISO_BAD_INPUT;
-    if (!is_whole)
-        return iso_error_set(error, ISO_BAD_INPUT, "%s:%llu: byte %zu: expected %s", reader->path,
-                             (unsigned long long)reader->line_number, parsed->fault_at + 1, parsed->fault);
+    if (!is_whole) {
+        iso_json_describe(&parsed->json, fault, sizeof fault);
+        return iso_error_set(error, ISO_BAD_INPUT, "%s:%llu: byte %zu: %s", reader->path,
+                             (unsigned long long)reader->line_number, parsed->json.position + 1, fault);
+    }
     if (parsed->kind == ISO_CAPTURE_RECORDING && parsed->number > RECORDING)
         return iso_error_set(error, ISO_BAD_INPUT, "%s:%llu: a recording of version %llu, expected at most %d",
                              reader->path, (unsigned long long)reader->line_number, (unsigned long long)parsed->number,

@@ -104,8 +104,8 @@ static bool read_event(struct reader *reader, uint32_t *event)
     uint32_t transaction;
     if (!iso_json_enter_array(&reader->json) || !next_element(reader) || !iso_json_string(&reader->json, &text))
         return false;
-    bool commit = iso_json_text_is(&text, "commit");
-    if (!commit && !iso_json_text_is(&text, "begin"))
+    bool commit = iso_json_is(&text, "commit");
+    if (!commit && !iso_json_is(&text, "begin"))
         return wrong(reader, "\"begin\" or \"commit\"");
     if (!next_element(reader) || !read_transaction(reader, false, &transaction))
         return false;
@@ -173,7 +173,7 @@ static bool read_operation(struct reader *reader, uint32_t *transaction, uint32_
 static int find_name(const char *const *names, int count, const struct iso_json_text *text)
 {
     for (int i = 0; i < count; i++) {
-        if (iso_json_text_is(text, names[i]))
+        if (iso_json_is(text, names[i]))
             return i;
     }
     return -1;
@@ -199,7 +199,7 @@ static bool read_literal(struct reader *reader)
     if (!iso_json_enter_object(&reader->json))
         return false;
     while (iso_json_member(&reader->json, &name)) {
-        if (iso_json_text_is(&name, "key") && literal.key == ISO_NONE) {
+        if (iso_json_is(&name, "key") && literal.key == ISO_NONE) {
             if (!read_key(reader, &literal.key))
                 return false;
             continue;
@@ -239,18 +239,18 @@ static bool read_edge(struct reader *reader)
         bool fine;
         if (!mark(reader, edge_members, 5, &name, &seen)) {
             fine = false;
-        } else if (iso_json_text_is(&name, "type")) {
+        } else if (iso_json_is(&name, "type")) {
             fine = iso_json_string(json, &text) && (kind = find_name(evidence_edge_names, EVIDENCE_EDGES, &text)) >= 0;
             fine = fine || wrong(reader, "\"own\", \"so\", \"rt\", \"wr\", \"ww\", \"rw\" or \"before\"");
-        } else if (iso_json_text_is(&name, "from")) {
+        } else if (iso_json_is(&name, "from")) {
             fine = read_event(reader, &edge.from);
-        } else if (iso_json_text_is(&name, "to")) {
+        } else if (iso_json_is(&name, "to")) {
             fine = read_event(reader, &edge.to);
-        } else if (iso_json_text_is(&name, "key")) {
+        } else if (iso_json_is(&name, "key")) {
             fine = read_key(reader, &edge.key);
         } else {
-            fine = iso_json_text_is(&name, "via") ? read_transaction(reader, true, &edge.via)
-                                                  : wrong(reader, "type, from, to, key or via");
+            fine = iso_json_is(&name, "via") ? read_transaction(reader, true, &edge.via)
+                                             : wrong(reader, "type, from, to, key or via");
         }
         if (!fine)
             return false;
@@ -306,7 +306,7 @@ static bool start_finding(struct reader *reader)
     if (!iso_json_string(&reader->json, &text))
         return false;
     for (int kind = ISO_FINDING_INT; kind < ISO_FINDINGS; kind++) {
-        if (iso_json_text_is(&text, iso_finding_name((enum iso_finding_kind)kind))) {
+        if (iso_json_is(&text, iso_finding_name((enum iso_finding_kind)kind))) {
             reader->evidence->finding = (struct iso_finding){
                 .kind = (enum iso_finding_kind)kind, .transaction = ISO_NONE, .operation = ISO_NONE, .other = ISO_NONE};
             return true;
@@ -359,19 +359,19 @@ static bool read_body(struct reader *reader)
         bool fine;
         if (!mark(reader, body_members, 7, &name, &seen))
             fine = false;
-        else if (!begun && iso_json_text_is(&name, "order"))
+        else if (!begun && iso_json_is(&name, "order"))
             fine = read_each(reader, add_event);
-        else if (!begun && iso_json_text_is(&name, "finding"))
+        else if (!begun && iso_json_is(&name, "finding"))
             fine = start_finding(reader);
-        else if (!begun && iso_json_text_is(&name, "lemma"))
+        else if (!begun && iso_json_is(&name, "lemma"))
             fine = start_lemma(reader);
-        else if (reader->last_is_lemma && iso_json_text_is(&name, "literals"))
+        else if (reader->last_is_lemma && iso_json_is(&name, "literals"))
             fine = read_each(reader, read_literal);
-        else if (reader->last_is_lemma && iso_json_text_is(&name, "edges"))
+        else if (reader->last_is_lemma && iso_json_is(&name, "edges"))
             fine = read_each(reader, read_edge);
-        else if (begun && iso_json_text_is(&name, "read"))
+        else if (begun && iso_json_is(&name, "read"))
             fine = read_subject(reader);
-        else if (begun && iso_json_text_is(&name, "other"))
+        else if (begun && iso_json_is(&name, "other"))
             fine = read_transaction(reader, true, &reader->evidence->finding.other);
         else
             fine = wrong(reader, "\"order\", \"finding\" or \"lemma\" first, and then what belongs to it");
@@ -390,7 +390,7 @@ static bool read_level(struct reader *reader)
     if (!iso_json_string(&reader->json, &text))
         return false;
     for (int model = 0; model < ISO_MODELS; model++) {
-        if (iso_json_text_is(&text, iso_model_name((enum iso_model)model))) {
+        if (iso_json_is(&text, iso_model_name((enum iso_model)model))) {
             reader->evidence->model = (enum iso_model)model;
             return true;
         }
@@ -405,28 +405,27 @@ static bool read_header_member(struct reader *reader, const struct iso_json_text
 {
     struct iso_json_number number;
     struct iso_json_text text;
-    if (iso_json_text_is(name, "isochron_evidence"))
+    if (iso_json_is(name, "isochron_evidence"))
         return iso_json_integer(&reader->json, &number) &&
                (number.bits == ISO_EVIDENCE_VERSION || wrong(reader, "evidence of version 1"));
-    if (iso_json_text_is(name, "level"))
+    if (iso_json_is(name, "level"))
         return read_level(reader);
-    if (iso_json_text_is(name, "drift")) {
+    if (iso_json_is(name, "drift")) {
         bool fine = iso_json_integer(&reader->json, &number);
         reader->evidence->drift = fine ? number.bits : 0;
         return fine && (!number.negative || wrong(reader, "no negative drift"));
     }
-    if (iso_json_text_is(name, "versions")) {
+    if (iso_json_is(name, "versions")) {
         bool fine = iso_json_string(&reader->json, &text);
         reader->evidence->versions_by_commit = fine;
-        return fine && (iso_json_text_is(&text, "commits") || wrong(reader, "\"commits\""));
+        return fine && (iso_json_is(&text, "commits") || wrong(reader, "\"commits\""));
     }
-    if (!iso_json_text_is(name, "verdict"))
+    if (!iso_json_is(name, "verdict"))
         return wrong(reader, "isochron_evidence, level, drift, versions or verdict");
     if (!iso_json_string(&reader->json, &text))
         return false;
-    reader->evidence->accepts = iso_json_text_is(&text, "holds");
-    return reader->evidence->accepts || iso_json_text_is(&text, "violated") ||
-           wrong(reader, "\"holds\" or \"violated\"");
+    reader->evidence->accepts = iso_json_is(&text, "holds");
+    return reader->evidence->accepts || iso_json_is(&text, "violated") || wrong(reader, "\"holds\" or \"violated\"");
 }
 
 static bool read_header(struct reader *reader)

@@ -39,7 +39,7 @@ bool format_json_atom(struct iso_json *json, struct iso_history *history, bool n
         return iso_json_fail(json, ISO_JSON_UNEXPECTED, at, expected);
     if (!iso_json_string(json, &text))
         return false;
-    if (!nil || !iso_json_text_is(&text, "nil"))
+    if (!nil || !iso_json_is(&text, "nil"))
         *atom = iso_atoms_text(&history->atoms, text.at, text.length);
     return true;
 }

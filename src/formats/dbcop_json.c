@@ -34,7 +34,7 @@ static bool read_access(struct reader *reader, bool write)
     if (!iso_json_enter_object(json))
         return false;
     while (iso_json_member(json, &name)) {
-        bool is_key = iso_json_text_is(&name, "variable"), is_value = iso_json_text_is(&name, "version");
+        bool is_key = iso_json_is(&name, "variable"), is_value = iso_json_is(&name, "version");
         if (!(is_key     ? read_number(reader, false, &mop.key)
               : is_value ? read_number(reader, !write, &mop.value)
                          : iso_json_skip(json)))
@@ -57,8 +57,8 @@ static bool read_event(struct reader *reader)
     if (!iso_json_enter_object(json))
         return false;
     while (iso_json_member(json, &name)) {
-        bool write = iso_json_text_is(&name, "Write");
-        if (!write && !iso_json_text_is(&name, "Read"))
+        bool write = iso_json_is(&name, "Write");
+        if (!write && !iso_json_is(&name, "Read"))
             return iso_json_fail(json, ISO_JSON_UNEXPECTED, name.at, "\"Write\" or \"Read\"");
         accesses++;
         if (!read_access(reader, write))
@@ -92,11 +92,11 @@ static bool read_transaction(struct reader *reader, uint32_t session)
     if (!iso_json_enter_object(json))
         return false;
     while (iso_json_member(json, &name)) {
-        bool is_events = iso_json_text_is(&name, "events");
+        bool is_events = iso_json_is(&name, "events");
         events |= is_events;
-        if (!(is_events                              ? read_events(reader)
-              : iso_json_text_is(&name, "committed") ? iso_json_boolean(json, &committed)
-                                                     : iso_json_skip(json)))
+        if (!(is_events                         ? read_events(reader)
+              : iso_json_is(&name, "committed") ? iso_json_boolean(json, &committed)
+                                                : iso_json_skip(json)))
             return false;
     }
     if (json->code == ISO_JSON_FINE && !events)
@@ -135,7 +135,7 @@ static bool read_document(struct reader *reader)
     if (!iso_json_enter_object(json))
         return false;
     while (iso_json_member(json, &name)) {
-        bool here = iso_json_text_is(&name, "data");
+        bool here = iso_json_is(&name, "data");
         if (here && data)
             return iso_json_fail(json, ISO_JSON_UNEXPECTED, name.at, "\"data\" only once");
         data |= here;

@@ -119,28 +119,28 @@ static bool read_member(struct reader *reader, const struct iso_json_text *name,
 {
     struct iso_json *json = &reader->json;
     struct iso_json_text text;
-    if (iso_json_text_is(name, "type")) {
+    if (iso_json_is(name, "type")) {
         if (!read_keyword(reader, &text))
             return false;
         operation->type = elle_type_of(text.at, text.length);
         return true;
     }
-    if (iso_json_text_is(name, "f") && iso_json_peek(json) == ISO_JSON_STRING) {
+    if (iso_json_is(name, "f") && iso_json_peek(json) == ISO_JSON_STRING) {
         if (!read_keyword(reader, &text))
             return false;
         operation->has_function = true;
-        operation->is_transaction = iso_json_text_is(&text, "txn");
+        operation->is_transaction = iso_json_is(&text, "txn");
         if (!operation->is_transaction)
             elle_other(&reader->elle, text.at, text.length);
         return true;
     }
-    if (iso_json_text_is(name, "index") && iso_json_peek(json) == ISO_JSON_DIGITS)
+    if (iso_json_is(name, "index") && iso_json_peek(json) == ISO_JSON_DIGITS)
         return format_json_atom(json, reader->elle.history, false, "an integer", &operation->index);
-    if (iso_json_text_is(name, "time") && iso_json_peek(json) == ISO_JSON_DIGITS)
+    if (iso_json_is(name, "time") && iso_json_peek(json) == ISO_JSON_DIGITS)
         return read_time(json, operation);
-    if (iso_json_text_is(name, "process"))
+    if (iso_json_is(name, "process"))
         return read_process(reader, operation);
-    return iso_json_text_is(name, "value") ? read_value(reader, operation) : iso_json_skip(json);
+    return iso_json_is(name, "value") ? read_value(reader, operation) : iso_json_skip(json);
 }
 
 static enum iso_status read_operation(struct reader *reader)

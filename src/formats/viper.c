@@ -98,7 +98,7 @@ static bool read_record(struct reader *reader)
     if (!iso_json_enter_object(&reader->json))
         return false;
     while (iso_json_member(&reader->json, &name)) {
-        bool id = iso_json_text_is(&name, "id"), value = iso_json_text_is(&name, "val");
+        bool id = iso_json_is(&name, "id"), value = iso_json_is(&name, "val");
         key |= id;
         if (!(id || value ? format_json_atom(&reader->json, reader->history, value, "an integer, a string or null",
                                              id ? &read.key : &read.value)
@@ -178,11 +178,11 @@ static bool read_operation(struct reader *reader)
     const char *at = json->at;
     if (!iso_json_enter_array(json) || !iso_json_element(json) || !iso_json_string(json, &kind))
         return iso_json_fail(json, ISO_JSON_UNEXPECTED, at, "an operation [\"r\" or \"w\" or \"d\" or \"i\",key,...]");
-    if (iso_json_text_is(&kind, "r") || iso_json_text_is(&kind, "w"))
+    if (iso_json_is(&kind, "r") || iso_json_is(&kind, "w"))
         return read_access(reader, *kind.at == 'w');
-    if (iso_json_text_is(&kind, "d") || iso_json_text_is(&kind, "i"))
+    if (iso_json_is(&kind, "d") || iso_json_is(&kind, "i"))
         return read_replacement(reader);
-    if (iso_json_text_is(&kind, "range"))
+    if (iso_json_is(&kind, "range"))
         return read_range(reader);
     return iso_json_fail(json, ISO_JSON_UNEXPECTED, at, "an operation \"r\", \"w\", \"d\", \"i\" or \"range\"");
 }
@@ -208,11 +208,11 @@ static bool read_line(struct reader *reader, size_t length)
     if (!iso_json_enter_object(json))
         return false;
     while (iso_json_member(json, &name)) {
-        bool is_value = iso_json_text_is(&name, "value");
+        bool is_value = iso_json_is(&name, "value");
         value |= is_value;
-        if (!(is_value                               ? read_value(reader)
-              : iso_json_text_is(&name, "isInitial") ? iso_json_boolean(json, &reader->initial_line)
-                                                     : iso_json_skip(json)))
+        if (!(is_value                          ? read_value(reader)
+              : iso_json_is(&name, "isInitial") ? iso_json_boolean(json, &reader->initial_line)
+                                                : iso_json_skip(json)))
             return false;
     }
     if (json->code == ISO_JSON_FINE && !value)

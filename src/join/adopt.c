@@ -14,7 +14,7 @@ bool join_takes_writes(const struct iso_history *block, uint32_t transaction)
     return says || (has_id && !(block->flags[transaction] & ISO_WRITES));
 }
 
-/* Whether a read shows what the transaction itself wrote, as far as the stream tells. */
+/* Whether a read shows what the transaction itself wrote, as far as the stream says. */
 static bool shows_own(struct iso_join *join, const struct join_transaction *transaction, uint32_t key, iso_atom value)
 {
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
@@ -27,18 +27,18 @@ static bool shows_own(struct iso_join *join, const struct join_transaction *tran
 static void copy_operations(struct iso_join *join, struct join_record *record,
                             const struct join_transaction *transaction)
 {
-    const struct iso_history *held = &join->records.held;
-    bool in_place = record->unplaced > 1; /* snapshots of its operations, by their number, still wait for a place */
-    for (uint32_t o = held->first_operation[record->held]; o < held->first_operation[record->held + 1]; o++) {
-        uint32_t key = join_key_find(join, &held->atoms, held->key_atom[held->key[o]]);
-        bool is_read = iso_kind_of(held, o) == ISO_READ;
-        iso_atom value = is_read ? iso_atoms_copy(&join->texts, &held->atoms, held->value[o]) : ISO_ABSENT;
+    const struct iso_history *kept = &join->records.kept;
+    bool in_place = record->unplaced > 1; /* snapshots of its operations, by their number, still wait for a position */
+    for (uint32_t o = kept->first_operation[record->kept]; o < kept->first_operation[record->kept + 1]; o++) {
+        uint32_t key = join_key_find(join, &kept->atoms, kept->key_atom[kept->key[o]]);
+        bool is_read = iso_kind_of(kept, o) == ISO_READ;
+        iso_atom value = is_read ? iso_atoms_copy(&join->texts.atoms, &kept->atoms, kept->value[o]) : ISO_ABSENT;
         if (is_read && !in_place && shows_own(join, transaction, key, value)) {
             join->stats.reads_gone[ISO_READS_OWN_ORDER]++;
             record->reads--;
             continue;
         }
-        iso_history_copy_operation(&join->adopted, held, o, true);
+        iso_history_copy_operation(&join->scratch.adopted, kept, o, true);
     }
 }
 
@@ -53,15 +53,15 @@ static bool is_listed(const struct iso_join *join, const struct join_record *rec
 uint32_t join_adopt(struct iso_join *join, uint32_t number, uint32_t delivered)
 {
     struct join_record *record = &join->records.list[number];
-    if (!(record->flags & JOIN_RECORD_TAKES) || record->held == ISO_NONE)
+    if (!(record->flags & JOIN_RECORD_TAKES) || record->kept == ISO_NONE)
         return 0;
     const struct join_transaction *transaction = &join->open.list[delivered];
-    struct iso_history *adopted = &join->adopted;
-    join_spell_held(join, record);
+    struct iso_history *adopted = &join->scratch.adopted;
+    join_spell_kept(join, record);
     iso_history_clear(adopted);
     adopted->clock = ISO_CLOCK_SCALAR;
     adopted->places_known = true;
-    join_copy_head(adopted, &join->records.held, record->held);
+    join_copy_head(adopted, &join->records.kept, record->kept);
     copy_operations(join, record, transaction);
     uint32_t mark = join_mark_finals(join, transaction), count = 0;
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
@@ -72,10 +72,10 @@ uint32_t join_adopt(struct iso_join *join, uint32_t number, uint32_t delivered)
         iso_atom key = iso_atoms_copy(&adopted->atoms, &join->keys.names.atoms, join->keys.names.key_atom[row->key]);
         bool deletes = row->flags & JOIN_ROW_AFTER && row->after == ISO_ABSENT;
         iso_history_operation(adopted, deletes ? ISO_DELETE : ISO_WRITE, key,
-                              iso_atoms_copy(&adopted->atoms, &join->texts, row->after));
+                              iso_atoms_copy(&adopted->atoms, &join->texts.atoms, row->after));
         count++;
     }
-    record->held = join_copy_whole(&join->records.held, adopted, 0);
+    record->kept = join_copy_whole(&join->records.kept, adopted, 0);
     join->stats.adopted += count > 0;
     return count;
 }

@@ -1,5 +1,5 @@
 /* The join's state as an archive: columns as they stand, since all in them are numbers of one another. Caches of a
- * batch are empty between batches; the map of what was settled is made anew from its ring. */
+ * batch are empty between batches; the map of what was finished is made anew from its ring. */
 #include "join/archive.h"
 
 #include <assert.h>
@@ -29,8 +29,8 @@ static void archive_keys(struct iso_archive *archive, struct iso_join *join)
     iso_archive_expect(archive, count == join->keys.names.key_count);
     for (uint64_t i = count; archive->restoring && i < join->keys.capacity; i++)
         join->keys.list[i] = (struct join_key){.table = ISO_ABSENT, .value = ISO_ABSENT, .of_table = ISO_NONE};
-    iso_atoms_archive(archive, &join->texts);
-    ISO_ARCHIVE_VALUE(archive, join->texts_kept);
+    iso_atoms_archive(archive, &join->texts.atoms);
+    ISO_ARCHIVE_AS(archive, "join->texts_kept", join->texts.kept);
 }
 
 static void archive_tables(struct iso_archive *archive, struct join_tables *tables)
@@ -61,8 +61,8 @@ static void archive_waiting(struct iso_archive *archive, struct iso_join *join)
     ISO_ARCHIVE_VALUE(archive, join->records.unknown);
     archive_map(archive, "by_identity", &join->open.by_identity);
     archive_map(archive, "by_claim", &join->records.by_claim);
-    iso_history_archive(archive, &join->records.held);
-    ISO_ARCHIVE_VALUE(archive, join->records.held_open);
+    iso_history_archive(archive, &join->records.kept);
+    ISO_ARCHIVE_AS(archive, "join->records.held_open", join->records.kept_open);
 }
 
 /* A ring that is used up to `next`: as much of it as that. Restored, it has its full size again. */
@@ -76,79 +76,80 @@ static void *archive_ring(struct iso_archive *archive, const char *name, void *r
     return archive->restoring && ring ? iso_column_grow(ring, capacity * element, most * element) : ring;
 }
 
-static void archive_settled(struct iso_archive *archive, struct join_settled *settled)
+static void archive_dedup(struct iso_archive *archive, struct join_dedup *dedup)
 {
-    ISO_ARCHIVE_VALUE(archive, settled->next_entry);
-    ISO_ARCHIVE_VALUE(archive, settled->next_digest);
-    ISO_ARCHIVE_VALUE(archive, settled->has_texts);
-    settled->entries = archive_ring(archive, "settled.entries", settled->entries, settled->next_entry,
-                                    JOIN_SETTLED_ENTRIES, sizeof *settled->entries);
-    settled->digests = archive_ring(archive, "settled.digests", settled->digests, settled->next_digest,
-                                    JOIN_SETTLED_DIGESTS, sizeof *settled->digests);
-    if (archive->restoring && settled->entries && !settled->digests) /* nothing but identities without rows */
-        settled->digests = iso_column_grow(NULL, 0, JOIN_SETTLED_DIGESTS * sizeof *settled->digests);
-    if (archive->restoring && settled->entries && archive->error->status == ISO_OK)
-        join_settled_index(settled);
+    ISO_ARCHIVE_AS(archive, "settled->next_entry", dedup->next_entry);
+    ISO_ARCHIVE_AS(archive, "settled->next_digest", dedup->next_digest);
+    ISO_ARCHIVE_AS(archive, "settled->has_texts", dedup->has_texts);
+    dedup->entries = archive_ring(archive, "settled.entries", dedup->entries, dedup->next_entry, JOIN_DEDUP_ENTRIES,
+                                  sizeof *dedup->entries);
+    dedup->digests = archive_ring(archive, "settled.digests", dedup->digests, dedup->next_digest, JOIN_DEDUP_DIGESTS,
+                                  sizeof *dedup->digests);
+    if (archive->restoring && dedup->entries && !dedup->digests) /* nothing but identities without rows */
+        dedup->digests = iso_column_grow(NULL, 0, JOIN_DEDUP_DIGESTS * sizeof *dedup->digests);
+    if (archive->restoring && dedup->entries && archive->error->status == ISO_OK)
+        join_dedup_index(dedup);
 }
 
-static void archive_seats(struct iso_archive *archive, struct join_places *places)
+static void archive_commit_names(struct iso_archive *archive, struct join_positions *positions)
 {
-    struct join_seats *seats = &places->seats;
-    ISO_ARCHIVE_VALUE(archive, seats->latest);
-    ISO_ARCHIVE_VALUE(archive, seats->taken);
-    seats->list = archive_ring(archive, "seats", seats->list, seats->taken, JOIN_SEATS, sizeof *seats->list);
-    iso_archive_expect(archive, !seats->taken || seats->taken == (places->position - ISO_JOIN_START) / 2 + 1);
+    struct join_commit_names *names = &positions->names;
+    ISO_ARCHIVE_AS(archive, "seats->latest", names->latest);
+    ISO_ARCHIVE_AS(archive, "seats->taken", names->taken);
+    names->list = archive_ring(archive, "seats", names->list, names->taken, JOIN_COMMIT_NAMES, sizeof *names->list);
+    iso_archive_expect(archive, !names->taken || names->taken == (positions->position - ISO_JOIN_START) / 2 + 1);
 }
 
-static void archive_places(struct iso_archive *archive, struct join_places *places)
+static void archive_positions(struct iso_archive *archive, struct join_positions *positions)
 {
-    ISO_ARCHIVE_ANY(archive, "commits", ISO_ARCHIVE_HEAP, places->commits, places->commit_count,
-                    places->commit_capacity);
-    ISO_ARCHIVE_VALUE(archive, places->commit_first);
-    iso_archive_expect(archive, places->commit_first <= places->commit_count);
-    ISO_ARCHIVE_ANY(archive, "links", ISO_ARCHIVE_HEAP, places->links, places->link_count, places->link_capacity);
-    ISO_ARCHIVE_VALUE(archive, places->position);
-    ISO_ARCHIVE_VALUE(archive, places->delivered);
-    ISO_ARCHIVE_VALUE(archive, places->clients);
-    ISO_ARCHIVE_VALUE(archive, places->reference);
-    ISO_ARCHIVE_VALUE(archive, places->active);
-    ISO_ARCHIVE_VALUE(archive, places->broken);
-    archive_map(archive, "placed", &places->placed);
-    iso_history_archive(archive, &places->last);
-    archive_seats(archive, places);
+    ISO_ARCHIVE_ANY(archive, "commits", ISO_ARCHIVE_HEAP, positions->commits, positions->commit_count,
+                    positions->commit_capacity);
+    ISO_ARCHIVE_AS(archive, "places->commit_first", positions->commit_first);
+    iso_archive_expect(archive, positions->commit_first <= positions->commit_count);
+    ISO_ARCHIVE_ANY(archive, "links", ISO_ARCHIVE_HEAP, positions->links, positions->link_count,
+                    positions->link_capacity);
+    ISO_ARCHIVE_AS(archive, "places->position", positions->position);
+    ISO_ARCHIVE_AS(archive, "places->delivered", positions->delivered);
+    ISO_ARCHIVE_AS(archive, "places->clients", positions->clients);
+    ISO_ARCHIVE_AS(archive, "places->reference", positions->reference);
+    ISO_ARCHIVE_AS(archive, "places->active", positions->active);
+    ISO_ARCHIVE_AS(archive, "places->broken", positions->broken);
+    archive_map(archive, "placed", &positions->placed);
+    iso_history_archive(archive, &positions->last);
+    archive_commit_names(archive, positions);
 }
 
 static void archive_source(struct iso_archive *archive, struct iso_join *join)
 {
-    ISO_ARCHIVE_VALUE(archive, join->expects_in_band);
-    ISO_ARCHIVE_VALUE(archive, join->in_band);
-    ISO_ARCHIVE_VALUE(archive, join->ends_come);
-    ISO_ARCHIVE_VALUE(archive, join->starts_come);
-    ISO_ARCHIVE_VALUE(archive, join->domains_differ);
-    ISO_ARCHIVE_VALUE(archive, join->numbered);
-    ISO_ARCHIVE_VALUE(archive, join->domain);
-    ISO_ARCHIVE_ANY(archive, "lanes", ISO_ARCHIVE_HEAP, join->lanes, join->lane_count, join->lane_count);
+    ISO_ARCHIVE_AS(archive, "join->expects_in_band", join->source.expects_in_band);
+    ISO_ARCHIVE_AS(archive, "join->in_band", join->source.in_band);
+    ISO_ARCHIVE_AS(archive, "join->ends_come", join->source.has_ends);
+    ISO_ARCHIVE_AS(archive, "join->starts_come", join->source.has_starts);
+    ISO_ARCHIVE_AS(archive, "join->domains_differ", join->source.domains_differ);
+    ISO_ARCHIVE_AS(archive, "join->numbered", join->source.numbered);
+    ISO_ARCHIVE_AS(archive, "join->domain", join->source.domain);
+    ISO_ARCHIVE_ANY(archive, "lanes", ISO_ARCHIVE_HEAP, join->lanes.list, join->lanes.count, join->lanes.count);
 }
 
 static void archive_counters(struct iso_archive *archive, struct iso_join *join)
 {
-    ISO_ARCHIVE_VALUE(archive, join->runs);
+    ISO_ARCHIVE_AS(archive, "join->runs", join->counters.spans);
     ISO_ARCHIVE_VALUE(archive, join->open.stamps);
-    ISO_ARCHIVE_VALUE(archive, join->marks);
-    ISO_ARCHIVE_VALUE(archive, join->out_blocks);
-    ISO_ARCHIVE_VALUE(archive, join->tellings);
-    ISO_ARCHIVE_VALUE(archive, join->largest);
-    ISO_ARCHIVE_VALUE(archive, join->taken);
-    ISO_ARCHIVE_VALUE(archive, join->types);
-    ISO_ARCHIVE_VALUE(archive, join->work);
-    ISO_ARCHIVE_VALUE(archive, join->closed);
-    ISO_ARCHIVE_VALUE(archive, join->clients);
+    ISO_ARCHIVE_AS(archive, "join->marks", join->counters.marks);
+    ISO_ARCHIVE_AS(archive, "join->out_blocks", join->counters.out_blocks);
+    ISO_ARCHIVE_AS(archive, "join->tellings", join->counters.arrivals);
+    ISO_ARCHIVE_AS(archive, "join->largest", join->progress.largest);
+    ISO_ARCHIVE_AS(archive, "join->taken", join->counters.taken);
+    ISO_ARCHIVE_AS(archive, "join->types", join->tables.types);
+    ISO_ARCHIVE_AS(archive, "join->work", join->counters.work);
+    ISO_ARCHIVE_AS(archive, "join->closed", join->progress.closed);
+    ISO_ARCHIVE_AS(archive, "join->clients", join->progress.clients);
     ISO_ARCHIVE_VALUE(archive, join->end.of);
     ISO_ARCHIVE_VALUE(archive, join->end.count);
     ISO_ARCHIVE_VALUE(archive, join->end.collected);
     ISO_ARCHIVE_VALUE(archive, join->end.last);
-    ISO_ARCHIVE_VALUE(archive, join->promised);
-    ISO_ARCHIVE_VALUE(archive, join->now);
+    ISO_ARCHIVE_AS(archive, "join->promised", join->progress.promised);
+    ISO_ARCHIVE_AS(archive, "join->now", join->progress.now);
     ISO_ARCHIVE_VALUE(archive, join->stats);
 }
 
@@ -168,11 +169,11 @@ static void archive_log(struct iso_archive *archive, struct join_log *log)
 
 void iso_join_archive(struct iso_archive *archive, struct iso_join *join)
 {
-    assert(!join->out.count && !join->cache.block);
+    assert(!join->out.count && !join->scratch.cache.block);
     if (archive->restoring) { /* of routes and of the pipeline's declarations, which the archive has too */
-        iso_free(join->lanes);
-        join->lanes = NULL;
-        join->lane_count = 0;
+        iso_free(join->lanes.list);
+        join->lanes.list = NULL;
+        join->lanes.count = 0;
     }
     archive_source(archive, join);
     archive_counters(archive, join);
@@ -184,6 +185,6 @@ void iso_join_archive(struct iso_archive *archive, struct iso_join *join)
                     join->changes.capacity);
     archive_waiting(archive, join);
     archive_log(archive, &join->log);
-    archive_settled(archive, &join->settled);
-    archive_places(archive, &join->places);
+    archive_dedup(archive, &join->dedup);
+    archive_positions(archive, &join->positions);
 }

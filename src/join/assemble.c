@@ -2,8 +2,8 @@
  *
  * A row is known by its key and its ordinal within its transaction: its position in the log; where keys change once a
  * transaction, what was done; where the source has nothing (Dgraph), how often the key was changed before in the same
- * *run*, a stretch of one transaction's messages in one partition. So a sender that starts again from an earlier place,
- * or from the middle of a transaction, repeats rows that are known, whatever it interleaves them with; and a
+ * *span*, a stretch of one transaction's messages in one partition. So a sender that starts again from an earlier
+ * position, or from the middle of a transaction, repeats rows that are known, whatever it interleaves them with; and a
  * transaction that writes a, b, a keeps all three. A repeat of equal content is ignored, one of other content is a
  * violation.
  */
@@ -48,18 +48,18 @@ bool join_identity_of(struct iso_join *join, const struct iso_history *block, co
     return true;
 }
 
-/* ---- lanes and runs ---- */
+/* ---- lanes and spans ---- */
 
 struct join_lane *join_lane(struct iso_join *join, uint32_t input)
 {
-    if (input >= join->lane_count) {
-        uint32_t count = (uint32_t)iso_column_capacity(join->lane_count, input + 1);
-        join->lanes = iso_reallocate(join->lanes, count * sizeof *join->lanes);
-        for (uint32_t i = join->lane_count; i < count; i++)
-            join->lanes[i] = (struct join_lane){.used = false};
-        join->lane_count = count;
+    if (input >= join->lanes.count) {
+        uint32_t count = (uint32_t)iso_column_capacity(join->lanes.count, input + 1);
+        join->lanes.list = iso_reallocate(join->lanes.list, count * sizeof *join->lanes.list);
+        for (uint32_t i = join->lanes.count; i < count; i++)
+            join->lanes.list[i] = (struct join_lane){.used = false};
+        join->lanes.count = count;
     }
-    return &join->lanes[input];
+    return &join->lanes.list[input];
 }
 
 static struct join_lane *lane_of(struct iso_join *join, uint64_t origin)
@@ -69,37 +69,37 @@ static struct join_lane *lane_of(struct iso_join *join, uint64_t origin)
     return lane;
 }
 
-static bool same(struct join_identity left, struct join_identity right)
+static bool are_equal(struct join_identity left, struct join_identity right)
 {
     return left.number == right.number && left.tag == right.tag;
 }
 
 /* A larger commit timestamp closes the transaction before. A smaller one means that the sender went back (then what
  * stood open may have been cut) or that another group's messages are interleaved: it closes nothing. */
-static void follow_run(struct iso_join *join, struct join_lane *lane, struct join_identity identity, uint64_t cts)
+static void follow_span(struct iso_join *join, struct join_lane *lane, struct join_identity identity, uint64_t cts)
 {
-    if (same(lane->current, identity))
+    if (are_equal(lane->current, identity))
         return;
     uint32_t before = lane->current.tag ? join_map_get(&join->open.by_identity, lane->current) : ISO_NONE;
     uint64_t cts_before = lane->cts;
     bool larger = cts > cts_before;
     lane->current = identity;
     lane->cts = cts;
-    lane->run = ++join->runs;
-    if (larger && cts_before > join->closed)
-        join->closed = cts_before;
+    lane->span = ++join->counters.spans;
+    if (larger && cts_before > join->progress.closed)
+        join->progress.closed = cts_before;
     if (before != ISO_NONE && larger) {
         join->open.list[before].flags |= JOIN_CLOSED;
-        join_settle(join, before, 0);
+        join_finish(join, before, 0);
     }
 }
 
 /* ---- opening and closing ---- */
 
-/* Where in the log a row's transaction commits, as far as the row tells: PostgreSQL's rows say where the commit before
+/* Where in the log a row's transaction commits, as far as the row says: PostgreSQL's rows say where the commit before
  * ended, a binlog's rows stand in front of their commit. Commits that are numbered go by that: after a failover the
  * log is another server's, and its files say nothing. */
-uint64_t join_commit_place(struct join_identity identity, const struct iso_event *event)
+uint64_t join_commit_position(struct join_identity identity, const struct iso_event *event)
 {
     enum { BINLOG_ROW_BITS = 24 };
     if (event->commit)
@@ -113,16 +113,16 @@ static void note_position(struct join_transaction *transaction, const struct iso
 {
     bool marks = event->type == ISO_EVENT_IGNORED && transaction->identity.tag == JOIN_BY_TEXT;
     if (event->commit) {
-        transaction->position = join_commit_place(transaction->identity, event);
-        transaction->flags |= JOIN_COMMIT_SAID | JOIN_HAS_POSITION;
+        transaction->position = join_commit_position(transaction->identity, event);
+        transaction->flags |= JOIN_COMMIT_GIVEN | JOIN_HAS_POSITION;
     } else if (event->type == ISO_EVENT_END) {
         transaction->position = event->position[1];
         transaction->committed = event->time;
-        transaction->flags |= JOIN_COMMIT_SAID | JOIN_HAS_POSITION;
+        transaction->flags |= JOIN_COMMIT_GIVEN | JOIN_HAS_POSITION;
     } else if ((event->type == ISO_EVENT_ROW || event->type == ISO_EVENT_DROP || marks) &&
-               !(transaction->flags & JOIN_COMMIT_SAID)) {
-        uint64_t place = join_commit_place(transaction->identity, event);
-        transaction->position = place > transaction->position ? place : transaction->position;
+               !(transaction->flags & JOIN_COMMIT_GIVEN)) {
+        uint64_t position = join_commit_position(transaction->identity, event);
+        transaction->position = position > transaction->position ? position : transaction->position;
         transaction->flags |= JOIN_HAS_POSITION;
     }
 }
@@ -132,12 +132,13 @@ static void note_times(struct iso_join *join, struct join_transaction *transacti
     if (event->flags & ISO_EVENT_HAS_STS) {
         transaction->sts = event->sts.physical;
         transaction->flags |= JOIN_HAS_STS;
-        join->starts_come = true;
+        join->source.has_starts = true;
     }
     if (event->flags & ISO_EVENT_HAS_CTS) {
         transaction->cts = event->cts.physical;
         transaction->flags |= JOIN_HAS_CTS;
-        join->largest = event->cts.physical > join->largest ? event->cts.physical : join->largest;
+        join->progress.largest =
+            event->cts.physical > join->progress.largest ? event->cts.physical : join->progress.largest;
     }
     if (((event->flags & ISO_EVENT_HAS_POSITION) || event->commit) && join->capability->positions)
         note_position(transaction, event);
@@ -155,7 +156,7 @@ uint32_t join_open(struct iso_join *join, struct join_identity identity, const s
     return number;
 }
 
-/* Of the events that END counts, those that have come. */
+/* Of the events that END counts, those that have arrived. */
 uint64_t join_events_of(const struct join_transaction *transaction)
 {
     bool collected = transaction->flags & JOIN_COLLECTED;
@@ -169,14 +170,14 @@ void join_check_complete(struct iso_join *join, uint32_t number)
     uint64_t have = join_events_of(transaction);
     bool ended = (transaction->flags & JOIN_ENDED) && have >= transaction->expected;
     if (join->capability->closing == JOIN_CLOSES_WITH_RECORD) {
-        if (!transaction->markers.count || ended) /* other markers may still come */
+        if (!transaction->markers.count || ended) /* other markers may still arrive */
             transaction->flags |= JOIN_CLOSED;
         if (transaction->flags & JOIN_CLOSED)
-            join_settle(join, number, 0);
+            join_finish(join, number, 0);
     } else if (ended) {
         join->stats.hints_wrong += have > transaction->expected;
         transaction->flags |= JOIN_CLOSED | JOIN_COMPLETE;
-        join_settle(join, number, JOIN_ROWS_FINAL);
+        join_finish(join, number, JOIN_ROWS_FINAL);
     }
 }
 
@@ -192,7 +193,7 @@ static void note_altered(struct iso_join *join, uint32_t number, const struct jo
 /* Whether the sources bring what END counts of an event's table; of no table are logical messages. */
 static bool comes(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
 {
-    return event->table == ISO_ABSENT ? join->expects_in_band
+    return event->table == ISO_ABSENT ? join->source.expects_in_band
                                       : join_is_covered(join, join_table_named(join, &block->atoms, event->table));
 }
 
@@ -202,7 +203,7 @@ void join_take_collection(struct iso_join *join, const struct iso_history *block
     struct join_identity identity;
     if (!join_identity_of(join, block, event, &identity))
         return;
-    if (!join->end.collected || !same(join->end.of, identity))
+    if (!join->end.collected || !are_equal(join->end.of, identity))
         join->end.count = 0;
     join->end.collected = true;
     join->end.of = identity;
@@ -213,7 +214,7 @@ void join_take_collection(struct iso_join *join, const struct iso_history *block
         join->end.count += event->count;
 }
 
-/* Rows of a table look otherwise from here on. */
+/* Rows of a table have other columns from here on. */
 void join_take_schema(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
 {
     struct join_identity identity;
@@ -223,7 +224,7 @@ void join_take_schema(struct iso_join *join, const struct iso_history *block, co
         return;
     join->stats.epochs++;
     if (!join_identity_of(join, block, event, &identity) ||
-        (join_map_get(&join->open.by_identity, identity) == ISO_NONE && join_settled_find(join, identity)))
+        (join_map_get(&join->open.by_identity, identity) == ISO_NONE && join_dedup_find(join, identity)))
         return;
     uint32_t number = join_open(join, identity, event);
     note_altered(join, number, join_table_named(join, &block->atoms, event->table));
@@ -234,18 +235,18 @@ void join_take_schema(struct iso_join *join, const struct iso_history *block, co
 static void note_empty(struct iso_join *join, struct join_identity identity, const struct iso_event *event, bool known)
 {
     bool empty = (event->flags & ISO_EVENT_HAS_COUNT) && !event->count && identity.tag == JOIN_BY_TEXT;
-    if (!empty || known || join_settled_find(join, identity))
+    if (!empty || known || join_dedup_find(join, identity))
         return;
     join->stats.empty_ends++;
     if (!join->options.clients)
-        join_settled_note(join, identity, ISO_ABSENT, 0);
+        join_dedup_note(join, identity, ISO_ABSENT, 0);
 }
 
 void join_take_end(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
 {
     struct join_identity identity;
-    bool is_first = !join->ends_come; /* no BEGIN came either */
-    join->ends_come = true;
+    bool is_first = !join->source.has_ends; /* no BEGIN arrived either */
+    join->source.has_ends = true;
     if ((event->flags & ISO_EVENT_HAS_POSITION) && event->position[1] > join->end.last)
         join->end.last = event->position[1];
     if (join->capability->closing != JOIN_CLOSES_AT_END || !join_identity_of(join, block, event, &identity))
@@ -255,18 +256,18 @@ void join_take_end(struct iso_join *join, const struct iso_history *block, const
     note_empty(join, identity, event, known);
     bool empty =
         (event->flags & ISO_EVENT_HAS_COUNT) && !event->count && !join->options.clients; /* nobody waits for it */
-    if (!known && (empty || join_settled_find(join, identity)))
+    if (!known && (empty || join_dedup_find(join, identity)))
         return;
     uint32_t number = join_open(join, identity, event);
     struct join_transaction *transaction = &join->open.list[number];
     uint32_t count = event->flags & ISO_EVENT_HAS_COUNT ? event->count : 0;
-    bool collected = join->end.collected && same(join->end.of, identity);
+    bool collected = join->end.collected && are_equal(join->end.of, identity);
     if (collected) {
         transaction->flags |= JOIN_COLLECTED;
         count = join->end.count;
     }
     join->end.collected = false;
-    /* After a restart END may come again, and counts what was sent since: the largest count is of the whole. */
+    /* After a restart END may arrive again, and counts what was sent since: the largest count is of the whole. */
     if (!(transaction->flags & JOIN_ENDED) || count > transaction->expected)
         transaction->expected = count;
     transaction->flags |= JOIN_ENDED | (is_first ? JOIN_STARTED_BEFORE : 0);
@@ -279,11 +280,11 @@ static bool count_other(struct iso_join *join, uint32_t number, const struct iso
 {
     bool is_of_covered = comes(join, block, event);
     struct join_transaction *transaction = &join->open.list[number];
-    uint32_t input = iso_origin_input(event->origin), row = transaction->others_seen.first;
-    for (uint32_t i = 0; i < transaction->others_seen.count && join->rows.list[row].key != input; i++)
+    uint32_t input = iso_origin_input(event->origin), row = transaction->last_others.first;
+    for (uint32_t i = 0; i < transaction->last_others.count && join->rows.list[row].key != input; i++)
         row = join->rows.list[row].next;
     if (row == ISO_NONE) {
-        row = join_new_row(join, &transaction->others_seen);
+        row = join_new_row(join, &transaction->last_others);
         join->rows.list[row].key = input;
     } else if (event->order && event->order <= join->rows.list[row].ordinal) {
         return false;
@@ -294,26 +295,26 @@ static bool count_other(struct iso_join *join, uint32_t number, const struct iso
     return true;
 }
 
-static bool is_settled(struct iso_join *join, struct join_identity identity, const struct iso_history *block,
-                       const struct iso_event *event)
+static bool is_finished(struct iso_join *join, struct join_identity identity, const struct iso_history *block,
+                        const struct iso_event *event)
 {
-    const struct join_settled_entry *settled =
-        join_map_get(&join->open.by_identity, identity) == ISO_NONE ? join_settled_find(join, identity) : NULL;
-    if (settled && settled->undone && event->flags & ISO_EVENT_HAS_MARKER)
+    const struct join_dedup_entry *dedup =
+        join_map_get(&join->open.by_identity, identity) == ISO_NONE ? join_dedup_find(join, identity) : NULL;
+    if (dedup && dedup->undone && event->flags & ISO_EVENT_HAS_MARKER)
         join_undo_marker(join, join_text(join, block, event->marker));
-    return settled;
+    return dedup;
 }
 
-/* An event that END counts and that is no row: a logical message, a row of a table that is not looked at, a marker. */
+/* An event that END counts and that is no row: a logical message, a row of a table that is not checked, a marker. */
 void join_take_other(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
 {
     struct join_identity identity;
     bool counts = join->capability->by_id && (event->flags & ISO_EVENT_HAS_ID);
     if ((!counts && !(event->flags & ISO_EVENT_HAS_MARKER)) || !join_identity_of(join, block, event, &identity) ||
-        is_settled(join, identity, block, event))
+        is_finished(join, identity, block, event))
         return;
-    if (join->capability->runs)
-        follow_run(join, lane_of(join, event->origin), identity, event->cts.physical);
+    if (join->capability->spans)
+        follow_span(join, lane_of(join, event->origin), identity, event->cts.physical);
     uint32_t number = join_open(join, identity, event);
     if (event->flags & ISO_EVENT_HAS_MARKER)
         join_note_marker(join, number, join_text(join, block, event->marker));
@@ -325,7 +326,7 @@ void join_take_other(struct iso_join *join, const struct iso_history *block, con
 /* Without END: once every partition has gone on to later positions. */
 bool iso_join_waits_for_positions(const struct iso_join *join)
 {
-    return join->capability->closing == JOIN_CLOSES_AT_END && !join->ends_come;
+    return join->capability->closing == JOIN_CLOSES_AT_END && !join->source.has_ends;
 }
 
 void iso_join_left_behind(struct iso_join *join, uint32_t input, bool left_behind)
@@ -337,8 +338,8 @@ void iso_join_left_behind(struct iso_join *join, uint32_t input, bool left_behin
 static uint64_t all_have_passed(const struct iso_join *join)
 {
     uint64_t least = UINT64_MAX, most = 0;
-    for (uint32_t i = 0; i < join->lane_count; i++) {
-        const struct join_lane *lane = &join->lanes[i];
+    for (uint32_t i = 0; i < join->lanes.count; i++) {
+        const struct join_lane *lane = &join->lanes.list[i];
         if (lane->used && !lane->declared)
             return 0;
         most = lane->reached > most ? lane->reached : most;
@@ -348,11 +349,11 @@ static uint64_t all_have_passed(const struct iso_join *join)
     return least == UINT64_MAX ? most : least;
 }
 
-bool iso_join_holds_back(const struct iso_join *join, uint32_t input)
+bool iso_join_delays_others(const struct iso_join *join, uint32_t input)
 {
-    if (!iso_join_waits_for_positions(join) || join->open.oldest == ISO_NONE || input >= join->lane_count)
+    if (!iso_join_waits_for_positions(join) || join->open.oldest == ISO_NONE || input >= join->lanes.count)
         return false;
-    const struct join_lane *lane = &join->lanes[input];
+    const struct join_lane *lane = &join->lanes.list[input];
     return lane->declared && !lane->left_behind && lane->reached <= all_have_passed(join);
 }
 
@@ -367,32 +368,33 @@ void join_close_passed(struct iso_join *join)
         if (!(transaction->flags & JOIN_HAS_POSITION) || transaction->position > reached)
             break;
         transaction->flags |= JOIN_CLOSED | JOIN_COMPLETE;
-        join_settle(join, number, JOIN_ROWS_FINAL);
+        join_finish(join, number, JOIN_ROWS_FINAL);
         number = next;
     }
 }
 
-/* ENDs come in the order of commits, in a partition of their own: whatever commits up to the last one has shown at
- * least its END, and is open or settled. */
+/* ENDs arrive in the order of commits, in a partition of their own: whatever commits up to the last one has shown at
+ * least its END, and is open or finished. */
 void join_promise(struct iso_join *join)
 {
     uint64_t promise = join->end.last;
-    if (!promise || join->options.clients || join->expects_in_band || join->in_band || !join->capability->positions)
+    if (!promise || join->options.clients || join->source.expects_in_band || join->source.in_band ||
+        !join->capability->positions)
         return;
     for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer)
         if ((join->open.list[i].flags & JOIN_HAS_POSITION) && join->open.list[i].position <= promise)
             promise = join->open.list[i].position - 1;
-    if (promise <= join->promised)
+    if (promise <= join->progress.promised)
         return;
-    join->promised = promise;
-    join_give_watermark(join, promise);
+    join->progress.promised = promise;
+    join_emit_watermark(join, promise);
 }
 
-/* All before it has come in this partition. */
+/* All before it has arrived in this partition. */
 static void note_reached(struct join_lane *lane, struct join_identity identity, const struct iso_event *event)
 {
-    uint64_t place = join_commit_place(identity, event) - 1;
-    lane->reached = place > lane->reached ? place : lane->reached;
+    uint64_t position = join_commit_position(identity, event) - 1;
+    lane->reached = position > lane->reached ? position : lane->reached;
 }
 
 /* ---- one row ---- */
@@ -410,9 +412,9 @@ static uint64_t ordinal_of(struct iso_join *join, const struct arrival *arrival,
 {
     const struct iso_event *event = arrival->event;
     struct join_key *state = &join->keys.list[arrival->key];
-    if (join->capability->runs) {
-        state->occurrences = state->run == lane->run ? state->occurrences + 1 : 1;
-        state->run = lane->run;
+    if (join->capability->spans) {
+        state->occurrences = state->span == lane->span ? state->occurrences + 1 : 1;
+        state->span = lane->span;
         return state->occurrences;
     }
     if (event->flags & ISO_EVENT_HAS_POSITION)
@@ -434,21 +436,21 @@ static uint32_t content_of(const struct arrival *arrival)
     return (uint32_t)(digest >> 32 ^ digest);
 }
 
-/* What the row before it left, as it is told: what a conditional delete depends on, and a drop. */
+/* What the row before it left, as it is delivered: what a conditional delete depends on, and a drop. */
 void join_note_value(struct iso_join *join, const struct iso_history *block, iso_atom table, uint32_t key,
                      iso_atom value)
 {
     struct join_key *state = &join->keys.list[key];
     if (state->table == ISO_ABSENT && table != ISO_ABSENT)
         state->table = iso_atoms_copy(&join->keys.names.atoms, &block->atoms, table);
-    state->value = value == ISO_ABSENT || join->capability->runs ? value : 0;
+    state->value = value == ISO_ABSENT || join->capability->spans ? value : 0;
 }
 
-/* Whether ordinals say which row of a key came last. Where they do not, the one that was told last did, also when it
- * was told again: a sender that starts over ends with what was last. */
+/* Whether ordinals say which row of a key arrived last. Where they do not, the one that was delivered last did, also
+ * when it was repeated: a sender that starts over ends with what was last. */
 static bool is_ranked(const struct iso_join *join, const struct iso_event *event)
 {
-    return !join->capability->runs && (join->capability->positions || !(event->flags & ISO_EVENT_HAS_POSITION));
+    return !join->capability->spans && (join->capability->positions || !(event->flags & ISO_EVENT_HAS_POSITION));
 }
 
 static void append(struct iso_join *join, uint32_t number, const struct arrival *arrival)
@@ -458,7 +460,7 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
     struct join_row *it = &join->rows.list[row];
     it->key = arrival->key;
     it->ordinal = arrival->ordinal;
-    it->rank = is_ranked(join, event) ? arrival->ordinal : ++join->tellings;
+    it->rank = is_ranked(join, event) ? arrival->ordinal : ++join->counters.arrivals;
     it->content = arrival->content;
     it->origin = event->origin;
     it->operation = arrival->conditional ? ISO_ROW_DELETE : event->operation;
@@ -469,7 +471,7 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
         it->flags |= JOIN_ROW_AFTER;
     } else {
         join->stats.unknown_values++;
-        it->after = iso_value_unknown(&join->texts, ISO_UNJUDGED_UNKNOWN_VALUE);
+        it->after = iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_UNKNOWN_VALUE);
     }
     if (event->flags & ISO_EVENT_UNREPORTED) {
         it->flags |= JOIN_ROW_UNREPORTED;
@@ -482,7 +484,7 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
         it->flags |= JOIN_ROW_BEFORE;
     }
     if (join->open.list[number].identity.tag == JOIN_BY_TEXT && join->capability->positions)
-        join_note_version(join, arrival->key, join_commit_place(join->open.list[number].identity, event),
+        join_note_version(join, arrival->key, join_commit_position(join->open.list[number].identity, event),
                           (it->flags & JOIN_ROW_BEFORE) && it->before != ISO_ABSENT);
     it = &join->rows.list[row];
     struct join_key *state = &join->keys.list[arrival->key];
@@ -497,29 +499,29 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
     it = &join->rows.list[row];
     if (!(it->flags & JOIN_ROW_WITHOUT))
         join_note_value(join, arrival->block, event->table, arrival->key,
-                        it->flags & JOIN_ROW_AFTER || join->capability->runs ? it->after : 0);
+                        it->flags & JOIN_ROW_AFTER || join->capability->spans ? it->after : 0);
     join->stats.rows++;
 }
 
-/* Whether the lane tells again what it told before: of a commit behind others, or not behind the last row of this one.
- * After a failover that comes from another server's log, where rows stand at other places. */
+/* Whether the lane repeats what it delivered before: of a commit behind others, or not behind the last row of this one.
+ * After a failover that comes from another server's log, where rows stand at other positions. */
 static bool goes_back(struct join_lane *lane, const struct iso_event *event)
 {
     enum { BINLOG_ROW_BITS = 24 };
     if (!event->commit || !(event->flags & ISO_EVENT_HAS_POSITION))
         return false;
-    uint64_t place = iso_binlog_place(event->position[0], event->position[1] >> BINLOG_ROW_BITS);
+    uint64_t position = iso_binlog_place(event->position[0], event->position[1] >> BINLOG_ROW_BITS);
     if (event->commit > lane->number)
         lane->goes_back = false;
-    else if (event->commit < lane->number || place < lane->place)
+    else if (event->commit < lane->number || position < lane->position)
         lane->goes_back = true;
     lane->number = event->commit > lane->number ? event->commit : lane->number;
-    lane->place = place;
+    lane->position = position;
     return lane->goes_back;
 }
 
-/* The row of that key and ordinal. In runs counts are shifted where a sender started over within one transaction: there
- * it is a row of that key and content, and one of new content is what was cut off before. */
+/* The row of that key and ordinal. In spans counts are shifted where a sender started over within one transaction:
+ * there it is a row of that key and content, and one of new content is what was cut off before. */
 static uint32_t find_row(const struct iso_join *join, const struct join_transaction *transaction,
                          const struct arrival *arrival, bool by_content)
 {
@@ -534,7 +536,7 @@ static uint32_t find_row(const struct iso_join *join, const struct join_transact
 }
 
 /* A row of the transaction that says the same key and ordinal, or ISO_NONE. Most need no search: their key was not
- * touched since the transaction began, or its last row in it stood before. */
+ * used since the transaction began, or its last row in it stood before. */
 static uint32_t known_row(struct iso_join *join, uint32_t number, const struct arrival *arrival)
 {
     struct join_key *state = &join->keys.list[arrival->key];
@@ -543,7 +545,7 @@ static uint32_t known_row(struct iso_join *join, uint32_t number, const struct a
     bool later = untouched || (state->stamp == transaction->stamp && arrival->ordinal > state->ordinal);
     uint32_t row = ISO_NONE;
     if (!later)
-        row = find_row(join, transaction, arrival, join->capability->runs);
+        row = find_row(join, transaction, arrival, join->capability->spans);
     if (row == ISO_NONE && arrival->again && !untouched)
         row = find_row(join, transaction, arrival, true);
     if (row == ISO_NONE && later) {
@@ -573,14 +575,15 @@ static void take_undone(struct iso_join *join, struct join_identity identity, co
 {
     const struct iso_event *event = arrival->event;
     struct join_key *state = &join->keys.list[arrival->key];
-    struct join_row told = {.flags = event->flags & ISO_EVENT_HAS_BEFORE ? JOIN_ROW_BEFORE : 0, .before = ISO_ABSENT};
+    struct join_row delivered = {.flags = event->flags & ISO_EVENT_HAS_BEFORE ? JOIN_ROW_BEFORE : 0,
+                                 .before = ISO_ABSENT};
     join->stats.rows_gone[join->options.xa ? ISO_ROWS_XA : ISO_ROWS_UNDONE]++;
     if (event->flags & ISO_EVENT_HAS_MARKER)
         join_undo_marker(join, join_text(join, arrival->block, event->marker));
-    if (told.flags)
-        told.before = join_text(join, arrival->block, event->before);
+    if (delivered.flags)
+        delivered.before = join_text(join, arrival->block, event->before);
     if (!state->was_changed) /* what it found was there all the same */
-        join_learn_initial(join, arrival->key, event, &told);
+        join_learn_initial(join, arrival->key, event, &delivered);
     state->was_changed = true;
     state->content = 0;
     if (!join->options.xa)
@@ -593,18 +596,18 @@ static void take_undone(struct iso_join *join, struct join_identity identity, co
     join->rows.list[row].ordinal = arrival->ordinal;
     join->rows.list[row].after =
         event->operation == ISO_ROW_DELETE ? ISO_ABSENT : join_text(join, arrival->block, event->after);
-    join_give_unknown(join, &transaction);
+    join_emit_unknown(join, &transaction);
     join_free_rows(join, &transaction.rows);
 }
 
-/* A row of what was settled before. */
-static void take_late(struct iso_join *join, struct join_settled_entry *entry, const struct arrival *arrival)
+/* A row of what was finished before. */
+static void take_late(struct iso_join *join, struct join_dedup_entry *entry, const struct arrival *arrival)
 {
     if (entry->undone) {
         take_undone(join, entry->identity, arrival);
         return;
     }
-    enum join_sight sight = join_settled_look(join, entry, arrival->key, arrival->ordinal, arrival->content);
+    enum join_repeat sight = join_dedup_check(join, entry, arrival->key, arrival->ordinal, arrival->content);
     iso_atom tid = entry->tid == ISO_ABSENT ? join_name_of(join, entry->identity) : entry->tid;
     join->stats.rows_gone[sight == JOIN_REPEAT ? ISO_ROWS_REPEATED : ISO_ROWS_LATE]++;
     if (sight == JOIN_REPEAT) {
@@ -624,7 +627,7 @@ static void take_again(struct iso_join *join, uint32_t number, uint32_t row, con
     if (known->content == arrival->content) {
         join->stats.repeats++;
         if (!is_ranked(join, arrival->event))
-            known->rank = ++join->tellings;
+            known->rank = ++join->counters.arrivals;
         return;
     }
     uint32_t record = join_map_get(&join->records.by_claim, transaction->identity);
@@ -649,28 +652,28 @@ enum iso_status join_take_row(struct iso_join *join, const struct iso_history *b
         join->stats.rows_gone[ISO_ROWS_BAD]++;
         return iso_error_set(error, ISO_BAD_INPUT, "a row of no transaction: neither an id nor a timestamp");
     }
-    if (event->commit && join->numbered && event->domain != join->domain) {
+    if (event->commit && join->source.numbered && event->domain != join->source.domain) {
         join->stats.rows_gone[ISO_ROWS_BAD]++;
         return iso_error_set(error, ISO_BAD_INPUT,
                              "GTIDs of two domains, %" PRIu32 " and %" PRIu32
                              ": nothing orders commits of one among those of the other; let all writers use one "
                              "gtid_domain_id, or have a run for each with the sources of its tables alone",
-                             join->domain, event->domain);
+                             join->source.domain, event->domain);
     }
-    join->domain = event->commit ? event->domain : join->domain;
-    join->numbered |= event->commit != 0;
+    join->source.domain = event->commit ? event->domain : join->source.domain;
+    join->source.numbered |= event->commit != 0;
     struct join_lane *lane = lane_of(join, event->origin);
-    if (join->capability->runs)
-        follow_run(join, lane, identity, event->cts.physical);
+    if (join->capability->spans)
+        follow_span(join, lane, identity, event->cts.physical);
     if (event->flags & ISO_EVENT_HAS_POSITION)
         note_reached(lane, identity, event);
     arrival.again = goes_back(lane, event);
     arrival.ordinal = ordinal_of(join, &arrival, lane);
     arrival.content = content_of(&arrival);
-    struct join_settled_entry *settled =
-        join_map_get(&join->open.by_identity, identity) == ISO_NONE ? join_settled_find(join, identity) : NULL;
-    if (settled) {
-        take_late(join, settled, &arrival);
+    struct join_dedup_entry *dedup =
+        join_map_get(&join->open.by_identity, identity) == ISO_NONE ? join_dedup_find(join, identity) : NULL;
+    if (dedup) {
+        take_late(join, dedup, &arrival);
         return ISO_OK;
     }
     uint32_t number = join_open(join, identity, event);
@@ -701,7 +704,7 @@ static void drop_key(struct iso_join *join, uint32_t number, const struct iso_hi
     join->open.list[number].dropped++;
 }
 
-/* A drop, or a truncate, deletes every key of its table that holds something. It is one event to END; or all of its
+/* A drop, or a truncate, deletes every key of its table that has a value. It is one event to END; or all of its
  * transaction, and then it is whole. */
 void join_take_drop(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
 {
@@ -716,12 +719,12 @@ void join_take_drop(struct iso_join *join, const struct iso_history *block, cons
         return;
     }
     bool known = join_map_get(&join->open.by_identity, identity) != ISO_NONE;
-    if ((known && !counts) || (!known && join_settled_find(join, identity))) {
+    if ((known && !counts) || (!known && join_dedup_find(join, identity))) {
         join->stats.repeats++;
         return;
     }
-    if (join->capability->runs)
-        follow_run(join, lane_of(join, event->origin), identity, event->cts.physical);
+    if (join->capability->spans)
+        follow_span(join, lane_of(join, event->origin), identity, event->cts.physical);
     if (event->flags & ISO_EVENT_HAS_POSITION)
         note_reached(lane_of(join, event->origin), identity, event);
     if (event->table != ISO_ABSENT)

@@ -1,13 +1,13 @@
 /* What statements do to whole tables, where they commit by themselves (MySQL, MariaDB).
  *
- * Such a change has a place in the log like any commit. It is a version of every key of its table that had one before
- * that place: a delete where the table was emptied, a value that nobody knows where it was rewritten. Keys may come
- * after the change was heard of, since partitions are read in any order: then they get theirs when they come. A key is
- * told of in the order of the log, so its first version says whether it was there.
+ * Such a change has a position in the log like any commit. It is a version of every key of its table that had one
+ * before that position: a delete where the table was emptied, a value that nobody knows where it was rewritten. Keys
+ * may arrive after the change was delivered, since partitions are read in any order: then they get theirs when they
+ * arrive. A key is delivered in the order of the log, so its first version says whether it was there.
  *
- * A table that another one's rows came into (RENAME), or whose rows have other keys now, holds what nobody told: also
- * keys that had no version get one that nobody knows, if a client asks for them, or if what changes them first finds
- * something there. A name that ends in a dot is a database's, of all of whose tables the change is.
+ * A table that another one's rows came into (RENAME), or whose rows have other keys now, has what nobody delivered:
+ * also keys that had no version get one that nobody knows, if a client asks for them, or if what changes them first
+ * finds something there. A name that ends in a dot is a database's, of all of whose tables the change is.
  */
 #include <string.h>
 
@@ -36,26 +36,27 @@ static void give(struct iso_join *join, const struct join_change *change, uint32
 {
     iso_atom value = ISO_ABSENT;
     if (change->kind != ISO_TABLE_EMPTIED)
-        value = iso_value_unknown(&join->texts,
+        value = iso_value_unknown(&join->texts.atoms,
                                   change->kind == ISO_TABLE_PARTLY_EMPTIED ? ISO_UNJUDGED_DDL : ISO_UNJUDGED_SCHEMA);
-    join_give_table_version(join, key, value, change->place, change->origin);
+    join_emit_table_version(join, key, value, change->position, change->origin);
 }
 
-/* RENAME TABLE a TO b, c TO a comes as two statements at one place: what comes later there stands right behind. False:
- * it came before. */
-static bool find_place(const struct iso_join *join, struct join_change *found)
+/* RENAME TABLE a TO b, c TO a arrives as two statements at one position: what arrives later there stands right behind.
+ * False: it came before. */
+static bool find_position(const struct iso_join *join, struct join_change *found)
 {
-    enum { STATEMENTS_MOST = 1u << (ISO_GTID_BITS - 1) }; /* snapshots that see the place stand there */
-    uint64_t place = found->place;
+    enum { STATEMENTS_MOST = 1u << (ISO_GTID_BITS - 1) }; /* snapshots that see the position stand there */
+    uint64_t position = found->position;
     for (uint32_t i = 0; i < join->changes.count; i++) {
         const struct join_change *change = &join->changes.list[i];
-        if (change->table != found->table || change->place < place || change->place >= place + STATEMENTS_MOST)
+        if (change->table != found->table || change->position < position ||
+            change->position >= position + STATEMENTS_MOST)
             continue;
         if (change->kind == found->kind)
             return false;
-        found->place = change->place + 1;
+        found->position = change->position + 1;
     }
-    return found->place < place + STATEMENTS_MOST;
+    return found->position < position + STATEMENTS_MOST;
 }
 
 static bool ends_in_dot(const struct iso_join *join, uint32_t table)
@@ -73,10 +74,10 @@ void join_take_table_change(struct iso_join *join, const struct iso_history *blo
     struct join_change change = {
         .table = (uint32_t)(table - join->tables.list),
         .kind = event->type == ISO_EVENT_DROP ? ISO_TABLE_EMPTIED : event->operation,
-        .place = join_commit_place((struct join_identity){0, JOIN_BY_TEXT}, event),
+        .position = join_commit_position((struct join_identity){0, JOIN_BY_TEXT}, event),
         .origin = event->origin,
     };
-    if (!find_place(join, &change)) {
+    if (!find_position(join, &change)) {
         join->stats.repeats++;
         return;
     }
@@ -85,23 +86,23 @@ void join_take_table_change(struct iso_join *join, const struct iso_history *blo
     changes->list[changes->count++] = change;
     for (uint32_t key = 0; key < join->keys.names.key_count; key++) {
         const struct join_key *state = &join->keys.list[key];
-        bool had = state->first ? state->first < change.place : change.kind == ISO_TABLE_REPLACED;
+        bool had = state->first ? state->first < change.position : change.kind == ISO_TABLE_REPLACED;
         if (had && concerns(join, &change, state->of_table))
             give(join, &change, key);
     }
 }
 
-void join_note_version(struct iso_join *join, uint32_t key, uint64_t place, bool found_some)
+void join_note_version(struct iso_join *join, uint32_t key, uint64_t position, bool found_some)
 {
     struct join_key *state = &join->keys.list[key];
     uint64_t before = state->first;
-    if (!place || (before && before <= place))
+    if (!position || (before && before <= position))
         return;
-    state->first = place;
+    state->first = position;
     for (uint32_t i = 0; i < join->changes.count; i++) {
         const struct join_change *change = &join->changes.list[i];
-        bool had = change->place > place ? !before || change->place <= before
-                                         : change->kind == ISO_TABLE_REPLACED && found_some && !before;
+        bool had = change->position > position ? !before || change->position <= before
+                                               : change->kind == ISO_TABLE_REPLACED && found_some && !before;
         if (had && concerns(join, change, state->of_table))
             give(join, change, key);
     }
@@ -125,7 +126,7 @@ bool join_was_replaced(const struct iso_join *join, uint32_t key)
     const struct join_key *state = &join->keys.list[key];
     for (uint32_t i = 0; i < join->changes.count; i++) {
         const struct join_change *change = &join->changes.list[i];
-        if (change->kind == ISO_TABLE_REPLACED && change->place < state->first &&
+        if (change->kind == ISO_TABLE_REPLACED && change->position < state->first &&
             concerns(join, change, state->of_table))
             return true;
     }

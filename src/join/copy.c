@@ -58,12 +58,12 @@ uint32_t join_copy_transaction(struct iso_join *join, struct iso_history *into, 
     return copy;
 }
 
-void join_set_place(struct iso_history *into, uint64_t place)
+void join_set_position(struct iso_history *into, uint64_t position)
 {
     uint32_t last = into->transaction_count - 1;
     bool given = into->flags[last] & ISO_HAS_SNO;
     if (given || into->session[last] == ISO_NONE)
         return;
-    iso_history_set_sno(into, place);
+    iso_history_set_sno(into, position);
     into->flags[last] &= (uint8_t)~ISO_HAS_SNO;
 }

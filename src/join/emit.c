@@ -1,6 +1,6 @@
 /* What leaves the join: transactions for the engine, and for the joined history the same as any engine can read them.
  *
- * In the engine's block a transaction that no client speaks for has no start timestamp and no session: it is a version
+ * In the engine's block a transaction that no client recorded has no start timestamp and no session: it is a version
  * and nothing else. A file has no such thing; there it starts right below its commit, in a session of its own, and
  * writes under a lock, which says the same.
  */
@@ -45,7 +45,7 @@ static void add_transaction(struct iso_join *join)
 
 iso_atom join_out(struct iso_join *join, iso_atom text)
 {
-    return iso_atoms_copy(&join->out.block.atoms, &join->texts, text);
+    return iso_atoms_copy(&join->out.block.atoms, &join->texts.atoms, text);
 }
 
 /* A key of the output's block is looked up once in it. */
@@ -54,9 +54,9 @@ static iso_atom key_atom(struct iso_join *join, struct iso_history *into, uint32
     struct join_key *state = &join->keys.list[key];
     if (into != &join->out.block)
         return iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.key_atom[key]);
-    if (state->out_block != join->out_blocks) {
+    if (state->out_block != join->counters.out_blocks) {
         state->out = iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.key_atom[key]);
-        state->out_block = join->out_blocks;
+        state->out_block = join->counters.out_blocks;
     }
     return state->out;
 }
@@ -82,7 +82,7 @@ static size_t put_name(const struct iso_join *join, struct join_identity identit
     memcpy(name, "cdc:", 4);
     if (identity.tag != JOIN_BY_TEXT)
         return (size_t)(put_digits(name + 4, identity.number) - name);
-    const char *text = iso_atom_text(&join->texts, (iso_atom)identity.number, buffer, &length);
+    const char *text = iso_atom_text(&join->texts.atoms, (iso_atom)identity.number, buffer, &length);
     length = length < NAME_BYTES - 5 ? length : NAME_BYTES - 5;
     memcpy(name + 4, text, length);
     return length + 4;
@@ -92,7 +92,7 @@ iso_atom join_name_of(struct iso_join *join, struct join_identity identity)
 {
     char name[NAME_BYTES];
     size_t length = put_name(join, identity, name);
-    return iso_atoms_add_string(&join->texts, name, length);
+    return iso_atoms_add_string(&join->texts.atoms, name, length);
 }
 
 iso_atom join_name(struct iso_join *join, const struct join_transaction *transaction)
@@ -102,31 +102,31 @@ iso_atom join_name(struct iso_join *join, const struct join_transaction *transac
 
 /* ---- clients' transactions ---- */
 
-/* A record's place in its session, where it does not say one: that of its arrival. Records leave in another order than
- * they came. */
-uint64_t join_place_of(const struct iso_join *join, const struct iso_history *block, uint32_t transaction)
+/* A record's position in its session, where it does not say one: that of its arrival. Records leave in another order
+ * than they arrived. */
+uint64_t join_position_of(const struct iso_join *join, const struct iso_history *block, uint32_t transaction)
 {
-    return block->finished && block->sno ? block->sno[transaction] : join->taken;
+    return block->finished && block->sno ? block->sno[transaction] : join->counters.taken;
 }
 
 /* The transaction that was added last says all that it wrote, and where it stands in its session. */
-static void end_joined(struct iso_history *into, uint32_t transaction, uint64_t place)
+static void end_joined(struct iso_history *into, uint32_t transaction, uint64_t position)
 {
     if (into->marks)
         into->marks[transaction] = 0;
     if (!(into->flags[transaction] & ISO_HAS_SNO))
-        iso_history_set_sno(into, place);
+        iso_history_set_sno(into, position);
 }
 
-void join_give_joined(struct iso_join *join, const struct iso_history *from, uint32_t transaction, uint64_t place)
+void join_emit_joined(struct iso_join *join, const struct iso_history *from, uint32_t transaction, uint64_t position)
 {
     struct iso_history *into = &join->out.joined;
     if (!join->options.keep_joined)
         return;
-    uint32_t copy = from == &join->records.held ? join_copy_whole(into, from, transaction)
+    uint32_t copy = from == &join->records.kept ? join_copy_whole(into, from, transaction)
                                                 : join_copy_transaction(join, into, from, transaction);
     join_spell_last(join, into);
-    end_joined(into, copy, place);
+    end_joined(into, copy, position);
 }
 
 /* What the engine must know before the block's last transaction, which reads keys. */
@@ -141,29 +141,29 @@ static void ask_initial(struct iso_join *join)
             join_ask_initial(join, join_key_find(join, &block->atoms, block->key_atom[block->key[o]]));
 }
 
-void join_give_block(struct iso_join *join, const struct iso_history *block, uint32_t transaction)
+void join_emit_block(struct iso_join *join, const struct iso_history *block, uint32_t transaction)
 {
-    uint64_t place = join_place_of(join, block, transaction);
+    uint64_t position = join_position_of(join, block, transaction);
     join_copy_transaction(join, &join->out.block, block, transaction);
     join_spell_last(join, &join->out.block);
-    join_set_place(&join->out.block, place);
+    join_set_position(&join->out.block, position);
     ask_initial(join);
     add_transaction(join);
     if (iso_status_of(block, transaction) != ISO_UNKNOWN)
-        join_give_joined(join, block, transaction, place);
+        join_emit_joined(join, block, transaction, position);
 }
 
 /* Whatever it was placed by stays with it in the joined history; to the engine its timestamps are all there is. */
-void join_give_held(struct iso_join *join, uint32_t record)
+void join_emit_kept(struct iso_join *join, uint32_t record)
 {
-    struct iso_history *held = &join->records.held;
-    uint32_t transaction = join->records.list[record].held;
-    join_give_reads(join, &join->records.list[record]);
-    join_spell_held(join, &join->records.list[record]);
-    join_copy_whole(&join->out.block, held, transaction);
+    struct iso_history *kept = &join->records.kept;
+    uint32_t transaction = join->records.list[record].kept;
+    join_emit_reads(join, &join->records.list[record]);
+    join_spell_kept(join, &join->records.list[record]);
+    join_copy_whole(&join->out.block, kept, transaction);
     ask_initial(join);
     add_transaction(join);
-    join_give_joined(join, held, transaction, held->sno[transaction]);
+    join_emit_joined(join, kept, transaction, kept->sno[transaction]);
 }
 
 /* A transaction without its reads. */
@@ -176,35 +176,35 @@ static uint32_t copy_writes(struct iso_history *into, const struct iso_history *
     return copy;
 }
 
-/* The transaction of a record whose snapshots have their places. In the block these stand for xid and snapshot; the
+/* The transaction of a record whose snapshots have their positions. In the block these stand for xid and snapshot; the
  * joined history keeps both. What it read before the stream's start is not judged: others may have written in between,
  * of whom the stream says nothing. */
-void join_give_placed(struct iso_join *join, uint32_t number)
+void join_emit_placed(struct iso_join *join, uint32_t number)
 {
-    struct iso_history *held = &join->records.held, *block = &join->out.block, *joined = &join->out.joined;
+    struct iso_history *kept = &join->records.kept, *block = &join->out.block, *joined = &join->out.joined;
     struct join_record *record = &join->records.list[number];
-    uint32_t t = record->held;
+    uint32_t t = record->kept;
     bool before = record->flags & JOIN_RECORD_BEFORE;
-    join_spell_held(join, record);
+    join_spell_kept(join, record);
     if (join->options.keep_joined)
-        end_joined(joined, before ? copy_writes(joined, held, t) : join_copy_whole(joined, held, t), held->sno[t]);
+        end_joined(joined, before ? copy_writes(joined, kept, t) : join_copy_whole(joined, kept, t), kept->sno[t]);
     if (before) {
         join->stats.reads_gone[ISO_READS_BEFORE] += record->reads;
         record->reads = 0;
     }
-    join_give_reads(join, record);
-    held->snapshot[t] = ISO_NONE;
-    if (held->xid)
-        held->xid[t] = 0;
+    join_emit_reads(join, record);
+    kept->snapshot[t] = ISO_NONE;
+    if (kept->xid)
+        kept->xid[t] = 0;
     if (before)
-        copy_writes(block, held, t);
+        copy_writes(block, kept, t);
     else
-        join_copy_whole(block, held, t);
+        join_copy_whole(block, kept, t);
     ask_initial(join);
     add_transaction(join);
 }
 
-void join_give_resolution(struct iso_join *join, iso_atom tid, bool committed, uint64_t cts)
+void join_emit_resolution(struct iso_join *join, iso_atom tid, bool committed, uint64_t cts)
 {
     struct iso_join_step *step = add_step(join, ISO_JOIN_RESOLVE);
     step->tid = join_out(join, tid);
@@ -212,12 +212,12 @@ void join_give_resolution(struct iso_join *join, iso_atom tid, bool committed, u
     step->cts = cts;
 }
 
-void join_give_watermark(struct iso_join *join, uint64_t timestamp)
+void join_emit_watermark(struct iso_join *join, uint64_t timestamp)
 {
     add_step(join, ISO_JOIN_WATERMARK)->cts = timestamp;
 }
 
-/* ---- transactions that only the source tells of ---- */
+/* ---- transactions that only the source has ---- */
 
 struct target {
     struct iso_history *history;
@@ -240,7 +240,8 @@ static void operate(struct iso_join *join, const struct target *target, enum iso
                     iso_atom value)
 {
     struct iso_history *into = target->history;
-    iso_history_operation(into, kind, key_atom(join, into, key), iso_atoms_copy(&into->atoms, &join->texts, value));
+    iso_history_operation(into, kind, key_atom(join, into, key),
+                          iso_atoms_copy(&into->atoms, &join->texts.atoms, value));
     if (target->file || kind == ISO_READ)
         iso_history_set_lock(into);
 }
@@ -252,9 +253,9 @@ static void write_row(struct iso_join *join, const struct target *target, const 
     operate(join, target, row->after == ISO_ABSENT ? ISO_DELETE : ISO_WRITE, row->key, row->after);
 }
 
-/* One of unknown outcome for each row, since rows of one transaction come one by one. It may have committed at any time
- * after its place in the log. */
-void join_give_unknown(struct iso_join *join, const struct join_transaction *transaction)
+/* One of unknown outcome for each row, since rows of one transaction arrive one by one. It may have committed at any
+ * time after its position in the log. */
+void join_emit_unknown(struct iso_join *join, const struct join_transaction *transaction)
 {
     struct target target = {&join->out.block, false};
     struct iso_history *into = target.history;
@@ -276,7 +277,7 @@ void join_give_unknown(struct iso_join *join, const struct join_transaction *tra
 }
 
 /* Each row as a read, where its before image is known, and a write. Where rows have no identity their order is no more
- * than the order in which they came last: then only the final ones. */
+ * than the order in which they arrived last: then only the final ones. */
 static void fill(struct iso_join *join, const struct target *target, const struct join_transaction *transaction,
                  uint64_t cts, bool reads)
 {
@@ -285,7 +286,7 @@ static void fill(struct iso_join *join, const struct target *target, const struc
     begin(target, name, put_name(join, transaction->identity, name), cts, transaction->origin);
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
         const struct join_row *row = &join->rows.list[r];
-        if (join->capability->runs && !join_is_final(join, r, mark))
+        if (join->capability->spans && !join_is_final(join, r, mark))
             continue;
         if (reads && (row->flags & JOIN_ROW_BEFORE)) {
             operate(join, target, ISO_READ, row->key, row->before);
@@ -313,19 +314,19 @@ static void give(struct iso_join *join, const struct join_transaction *transacti
         fill(join, &(struct target){&join->out.joined, true}, transaction, cts, reads);
 }
 
-void join_give_foreign(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
+void join_emit_foreign(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
 {
     give(join, transaction, cts, false);
 }
 
-void join_give_changes(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
+void join_emit_changes(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
 {
     give(join, transaction, cts, true);
 }
 
 /* ---- what was there before ---- */
 
-static void give_version(struct iso_join *join, const char *what, uint32_t key, iso_atom value, uint64_t cts,
+static void emit_version(struct iso_join *join, const char *what, uint32_t key, iso_atom value, uint64_t cts,
                          uint64_t origin)
 {
     struct target targets[] = {{&join->out.block, false}, {&join->out.joined, true}};
@@ -345,20 +346,20 @@ static void give_version(struct iso_join *join, const char *what, uint32_t key, 
     }
 }
 
-void join_give_initial(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin, bool told)
+void join_emit_initial(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin, bool delivered)
 {
-    give_version(join, told ? "snapshot" : "before", key, value, ISO_JOIN_START, origin);
+    emit_version(join, delivered ? "snapshot" : "before", key, value, ISO_JOIN_START, origin);
 }
 
-void join_give_table_version(struct iso_join *join, uint32_t key, iso_atom value, uint64_t place, uint64_t origin)
+void join_emit_table_version(struct iso_join *join, uint32_t key, iso_atom value, uint64_t position, uint64_t origin)
 {
     char what[32];
-    snprintf(what, sizeof what, "table:%" PRIu64, place);
-    give_version(join, what, key, value, place, origin);
+    snprintf(what, sizeof what, "table:%" PRIu64, position);
+    emit_version(join, what, key, value, position, origin);
 }
 
-/* To the joined history: what the key held is not known. */
-static void give_unknown(struct iso_join *join, uint32_t key, iso_atom value)
+/* To the joined history: what the key had is not known. */
+static void emit_unknown(struct iso_join *join, uint32_t key, iso_atom value)
 {
     struct target target = {&join->out.joined, true};
     char name[NAME_BYTES];
@@ -366,18 +367,19 @@ static void give_unknown(struct iso_join *join, uint32_t key, iso_atom value)
     operate(join, &target, ISO_WRITE, key, value);
 }
 
-void join_give_start(struct iso_join *join, uint32_t key, iso_atom value)
+void join_emit_start(struct iso_join *join, uint32_t key, iso_atom value)
 {
     struct iso_history *block = &join->out.block;
     uint32_t number = iso_history_key(block, key_atom(join, block, key));
     struct iso_join_step *step = add_step(join, ISO_JOIN_INITIAL);
     step->first = number;
     step->tid = join_out(join, value);
-    if (join->options.keep_joined && iso_value_is_unknown(&join->texts, value) && !iso_value_waits(&join->texts, value))
-        give_unknown(join, key, value);
+    if (join->options.keep_joined && iso_value_is_unknown(&join->texts.atoms, value) &&
+        !iso_value_waits(&join->texts.atoms, value))
+        emit_unknown(join, key, value);
 }
 
-void join_give_altered(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
+void join_emit_altered(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
 {
     const struct join_chain *altered = &transaction->altered;
     for (uint32_t i = 0, r = altered->first; i < altered->count; i++, r = join->rows.list[r].next) {
@@ -391,7 +393,7 @@ void join_give_altered(struct iso_join *join, const struct join_transaction *tra
 /* ---- probes ---- */
 
 /* Reads `value` just below `cts`; an EXT violation of it is a CDC violation of `kind` of `tid`. */
-void join_give_probe(struct iso_join *join, enum iso_violation_kind kind, iso_atom tid, uint32_t key, iso_atom value,
+void join_emit_probe(struct iso_join *join, enum iso_violation_kind kind, iso_atom tid, uint32_t key, iso_atom value,
                      uint64_t cts, uint64_t origin)
 {
     struct iso_history *into = &join->out.block;
@@ -399,7 +401,7 @@ void join_give_probe(struct iso_join *join, enum iso_violation_kind kind, iso_at
     size_t length;
     if (!cts)
         return;
-    const char *text = iso_atom_text(&join->texts, tid, buffer, &length);
+    const char *text = iso_atom_text(&join->texts.atoms, tid, buffer, &length);
     length = length < NAME_BYTES ? length : NAME_BYTES;
     name[0] = PROBE;
     name[1] = (char)('A' + (int)kind);
@@ -462,7 +464,7 @@ void join_report_gap(struct iso_join *join, uint32_t key, iso_atom value, uint64
     int used =
         snprintf(name, sizeof name, "cdc:%s:%.*s", origin == UINT64_MAX ? "before" : "snapshot", (int)length, text);
     struct iso_join_finding *finding =
-        join_find(join, ISO_GAP, iso_atoms_add_string(&join->texts, name, (size_t)used), key);
+        join_find(join, ISO_GAP, iso_atoms_add_string(&join->texts.atoms, name, (size_t)used), key);
     finding->actual = value == ISO_ABSENT ? ISO_ABSENT : join_out(join, value);
     finding->delivered = origin;
     join->stats.gaps++;

@@ -1,14 +1,14 @@
-/* What keys held before the stream.
+/* What keys had before the stream.
  *
  * A connector's first snapshot says it, row by row, before it sends any change; an incremental one says it while
- * changes stream. A row of either is initial state: a version before all others, whenever it comes. Until the snapshot
- * is complete the engine is told, of each key that a client reads, that its initial value is not known, so that such
- * reads wait.
+ * changes stream. A row of either is initial state: a version before all others, whenever it arrives. Until the
+ * snapshot is complete the engine learns, of each key that a client reads, that its initial value is not known, so that
+ * such reads wait.
  *
- * Complete: nothing of a first snapshot will come any more. In a partition its rows stand before all changes; so it is
- * once every partition has shown something else, or stands at its end while changes stream elsewhere. Then a key that
- * no row told of held nothing. Without any snapshot nobody says what stood there: the first change's whole before image
- * does, else the read lowest in position (the engine's affair).
+ * Complete: nothing of a first snapshot will arrive any more. In a partition its rows stand before all changes; so it
+ * is once every partition has shown something else, or stands at its end while changes stream elsewhere. Then a key
+ * that no row names had no value. Without any snapshot nobody says what was there: the first change's whole before
+ * image does, else the read lowest in position (the engine's affair).
  */
 #include "base/memory.h"
 #include "join/join_private.h"
@@ -28,15 +28,15 @@ void iso_join_at_end(struct iso_join *join, uint32_t input, bool at_end)
 
 bool iso_join_is_at_end(const struct iso_join *join, uint32_t input)
 {
-    return input < join->lane_count && join->lanes[input].at_end;
+    return input < join->lanes.count && join->lanes.list[input].at_end;
 }
 
 /* The snapshot is over. What stood at its end while it was taken may have got rows of it since. */
 static void pass_snapshot(struct iso_join *join, bool *how)
 {
-    for (uint32_t i = 0; !*how && i < join->lane_count; i++) {
-        join->lanes[i].begun |= join->lanes[i].at_end; /* it was known to hold nothing */
-        join->lanes[i].at_end = false;
+    for (uint32_t i = 0; !*how && i < join->lanes.count; i++) {
+        join->lanes.list[i].begun |= join->lanes.list[i].at_end; /* it was known to have no value */
+        join->lanes.list[i].at_end = false;
     }
     *how = true;
 }
@@ -52,54 +52,54 @@ void join_note_start(struct iso_join *join, uint32_t input, const struct iso_eve
     if (!is_row) {
         bool speaks = event->type == ISO_EVENT_ROW || event->type == ISO_EVENT_END || event->type == ISO_EVENT_BEGIN ||
                       event->type == ISO_EVENT_DROP || (event->flags & ISO_EVENT_HAS_ID);
-        lane->past |= speaks;
-        lane->again &= !speaks;
+        lane->beyond_snapshot |= speaks;
+        lane->snapshot_again &= !speaks;
         if (speaks)
             pass_snapshot(join, &start->streams);
         return;
     }
-    join->stats.snapshots_again += lane->past && !lane->again;
-    lane->again |= lane->past;
+    join->stats.snapshots_again += lane->beyond_snapshot && !lane->snapshot_again;
+    lane->snapshot_again |= lane->beyond_snapshot;
     start->snapshots = true;
     if (event->flags & ISO_EVENT_SNAPSHOT_ENDS)
         pass_snapshot(join, &start->ended);
-    lane->past |= event->flags & ISO_EVENT_SNAPSHOT_ENDS;
+    lane->beyond_snapshot |= event->flags & ISO_EVENT_SNAPSHOT_ENDS;
     if ((event->flags & ISO_EVENT_SNAPSHOT_XID) && (!start->xid || event->position[0] < start->xid))
         start->xid = event->position[0];
 }
 
-static void look_at_lanes(struct iso_join *join, bool *begun, bool *past)
+static void check_lanes(struct iso_join *join, bool *begun, bool *all_beyond)
 {
     struct join_start *start = &join->start;
     uint32_t declared = 0;
-    *begun = *past = true;
-    for (uint32_t i = 0; i < join->lane_count; i++) {
-        const struct join_lane *lane = &join->lanes[i];
+    *begun = *all_beyond = true;
+    for (uint32_t i = 0; i < join->lanes.count; i++) {
+        const struct join_lane *lane = &join->lanes.list[i];
         if (!lane->declared)
             continue;
         declared++;
         *begun &= lane->begun || lane->at_end;
-        *past &= lane->past || (lane->at_end && (start->streams || start->ended));
+        *all_beyond &= lane->beyond_snapshot || (lane->at_end && (start->streams || start->ended));
     }
-    *past &= declared && *begun && (start->streams || start->ended);
+    *all_beyond &= declared && *begun && (start->streams || start->ended);
 }
 
-/* Keys whose initial value is asked for and was not told. */
+/* Keys whose initial value is asked for and was not delivered. */
 static void answer(struct iso_join *join)
 {
     bool known = join->start.snapshots;
-    iso_atom value = known ? ISO_ABSENT : iso_value_unknown(&join->texts, ISO_UNJUDGED_BEFORE_START);
+    iso_atom value = known ? ISO_ABSENT : iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_BEFORE_START);
     for (uint32_t key = 0; join->start.asked && key < join->keys.names.key_count; key++) {
         if (join->keys.list[key].initial != JOIN_INITIAL_ASKED)
             continue;
-        join->keys.list[key].initial = known ? JOIN_INITIAL_TOLD : JOIN_INITIAL_UNKNOWN;
+        join->keys.list[key].initial = known ? JOIN_INITIAL_DELIVERED : JOIN_INITIAL_UNKNOWN;
         join->start.asked--;
-        join_give_start(join, key, value);
+        join_emit_start(join, key, value);
     }
 }
 
-/* A snapshot was sent, and a key of it that changed was not in it: its row is lost, or came with another table's. Where
- * a statement in front of the change has not been told of yet, nobody knows. */
+/* A snapshot was sent, and a key of it that changed was not in it: its row is lost, or arrived with another table's.
+ * Where a statement in front of the change has not been delivered yet, nobody knows. */
 static void report_learned(struct iso_join *join, bool ended)
 {
     for (uint32_t key = 0; join->start.learned && key < join->keys.names.key_count; key++) {
@@ -107,7 +107,7 @@ static void report_learned(struct iso_join *join, bool ended)
         if (state->initial != JOIN_INITIAL_LEARNED)
             continue;
         bool excused = join_was_replaced(join, key) || (!ended && join_log_lacks_statement(join, state->first));
-        join->keys.list[key].initial = JOIN_INITIAL_TOLD;
+        join->keys.list[key].initial = JOIN_INITIAL_DELIVERED;
         join->start.learned--;
         if (join->start.snapshots && !excused)
             join_report_gap(join, key, ISO_ABSENT, UINT64_MAX);
@@ -116,12 +116,12 @@ static void report_learned(struct iso_join *join, bool ended)
 
 void join_check_start(struct iso_join *join, bool ended)
 {
-    bool begun, past;
+    bool begun, all_beyond;
     struct join_start *start = &join->start;
     if (start->complete || !join->capability->positions)
         return;
-    look_at_lanes(join, &begun, &past);
-    start->complete = past || ended;
+    check_lanes(join, &begun, &all_beyond);
+    start->complete = all_beyond || ended;
     start->begun |= begun || ended;
     if (!start->complete)
         return;
@@ -138,18 +138,19 @@ void join_ask_initial(struct iso_join *join, uint32_t key)
     if (state->initial != JOIN_INITIAL_DEFAULT || !join->capability->positions || join->options.initial_known)
         return;
     if (start->complete && start->snapshots) {
-        state->initial = JOIN_INITIAL_TOLD;
+        state->initial = JOIN_INITIAL_DELIVERED;
         return;
     }
     bool waits = !start->complete;
     state->initial = waits ? JOIN_INITIAL_ASKED : JOIN_INITIAL_UNKNOWN;
     join->start.asked += waits;
-    join_give_start(join, key,
-                    waits ? iso_atoms_add_string(&join->texts, ISO_UNKNOWN_INITIAL, sizeof ISO_UNKNOWN_INITIAL - 1)
-                          : iso_value_unknown(&join->texts, ISO_UNJUDGED_BEFORE_START));
+    join_emit_start(join, key,
+                    waits
+                        ? iso_atoms_add_string(&join->texts.atoms, ISO_UNKNOWN_INITIAL, sizeof ISO_UNKNOWN_INITIAL - 1)
+                        : iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_BEFORE_START));
 }
 
-static void settle_initial(struct iso_join *join, uint32_t key, enum join_initial how)
+static void set_initial(struct iso_join *join, uint32_t key, enum join_initial how)
 {
     struct join_key *state = &join->keys.list[key];
     join->start.asked -= state->initial == JOIN_INITIAL_ASKED;
@@ -161,18 +162,18 @@ static void settle_initial(struct iso_join *join, uint32_t key, enum join_initia
 void join_learn_initial(struct iso_join *join, uint32_t key, const struct iso_event *event, const struct join_row *row)
 {
     struct join_key *state = &join->keys.list[key];
-    bool told = state->initial == JOIN_INITIAL_TOLD || state->initial == JOIN_INITIAL_LEARNED;
-    if (!join->capability->positions || join->options.initial_known || told || !(row->flags & JOIN_ROW_BEFORE))
+    bool delivered = state->initial == JOIN_INITIAL_DELIVERED || state->initial == JOIN_INITIAL_LEARNED;
+    if (!join->capability->positions || join->options.initial_known || delivered || !(row->flags & JOIN_ROW_BEFORE))
         return;
     bool asked = state->initial != JOIN_INITIAL_DEFAULT;
     if (event->operation == ISO_ROW_INSERT || row->before == ISO_ABSENT) {
-        settle_initial(join, key, JOIN_INITIAL_TOLD);
+        set_initial(join, key, JOIN_INITIAL_DELIVERED);
         if (asked)
-            join_give_start(join, key, ISO_ABSENT);
+            join_emit_start(join, key, ISO_ABSENT);
         return;
     }
-    settle_initial(join, key, JOIN_INITIAL_LEARNED);
-    join_give_initial(join, key, row->before, event->origin, false);
+    set_initial(join, key, JOIN_INITIAL_LEARNED);
+    join_emit_initial(join, key, row->before, event->origin, false);
 }
 
 /* Behind a change of its key, in the same partition, a row of a snapshot shows the newest version; a slot was lost, and
@@ -199,24 +200,24 @@ void join_take_initial(struct iso_join *join, const struct iso_history *block, c
         take_again(join, block, event, key);
         return;
     }
-    if (state->initial == JOIN_INITIAL_TOLD) { /* read again before it changed */
+    if (state->initial == JOIN_INITIAL_DELIVERED) { /* read again before it changed */
         take_again(join, block, event, key);
         return;
     }
     join->stats.rows_gone[ISO_ROWS_INITIAL]++;
     join->stats.snapshot_rows++;
     if (state->initial == JOIN_INITIAL_LEARNED) { /* its partition was read later than the change's */
-        settle_initial(join, key, JOIN_INITIAL_TOLD);
+        set_initial(join, key, JOIN_INITIAL_DELIVERED);
         return;
     }
-    settle_initial(join, key, JOIN_INITIAL_TOLD);
+    set_initial(join, key, JOIN_INITIAL_DELIVERED);
     join->stats.unknown_values += !known;
-    iso_atom value =
-        known ? join_text(join, block, event->after) : iso_value_unknown(&join->texts, ISO_UNJUDGED_UNKNOWN_VALUE);
+    iso_atom value = known ? join_text(join, block, event->after)
+                           : iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_UNKNOWN_VALUE);
     join_note_value(join, block, event->table, key, value);
     state->content = known ? join_content(&block->atoms, event->after) : 0;
     state->lane = iso_origin_input(event->origin);
-    join_give_initial(join, key, value, event->origin, true);
+    join_emit_initial(join, key, value, event->origin, true);
     if (!(event->flags & ISO_EVENT_INCREMENTAL)) /* read while changes stream: after some of them */
         join_note_version(join, key, ISO_JOIN_START, false);
 }

@@ -14,17 +14,17 @@ struct iso_join *iso_join_new(const struct iso_join_options *options)
     iso_history_init(&join->out.block);
     iso_history_init(&join->out.joined);
     iso_history_init(&join->keys.names);
-    iso_history_init(&join->records.held);
-    iso_history_init(&join->adopted);
-    iso_history_init(&join->places.last);
+    iso_history_init(&join->records.kept);
+    iso_history_init(&join->scratch.adopted);
+    iso_history_init(&join->positions.last);
     iso_history_init(&join->log.records);
-    iso_atoms_init(&join->texts);
-    join->out.block.clock = join->out.joined.clock = join->records.held.clock = ISO_CLOCK_SCALAR;
-    join->out.block.places_known = join->records.held.places_known = true;
+    iso_atoms_init(&join->texts.atoms);
+    join->out.block.clock = join->out.joined.clock = join->records.kept.clock = ISO_CLOCK_SCALAR;
+    join->out.block.places_known = join->records.kept.places_known = true;
     join->rows.free = join->open.free = join->records.free = ISO_NONE;
     join->open.oldest = join->open.newest = join->records.oldest = join->records.newest = ISO_NONE;
-    join->out_blocks = 1;
-    join->places.position = ISO_JOIN_START;
+    join->counters.out_blocks = 1;
+    join->positions.position = ISO_JOIN_START;
     return join;
 }
 
@@ -36,8 +36,8 @@ void iso_join_free(struct iso_join *join)
     iso_history_release(&join->out.joined);
     iso_free(join->out.steps);
     iso_history_release(&join->keys.names);
-    iso_history_release(&join->records.held);
-    iso_atoms_release(&join->texts);
+    iso_history_release(&join->records.kept);
+    iso_atoms_release(&join->texts.atoms);
     iso_column_free(join->keys.list, join->keys.capacity * sizeof *join->keys.list);
     iso_column_free(join->rows.list, join->rows.capacity * sizeof *join->rows.list);
     iso_column_free(join->open.list, join->open.capacity * sizeof *join->open.list);
@@ -49,13 +49,13 @@ void iso_join_free(struct iso_join *join)
     iso_free(join->log.list);
     iso_free(join->log.alone);
     iso_history_release(&join->log.records);
-    iso_history_release(&join->adopted);
-    iso_text_release(&join->spelt);
-    join_settled_release(&join->settled);
-    join_places_release(&join->places);
-    iso_free(join->lanes);
-    iso_free(join->cache.texts);
-    iso_free(join->cache.keys);
+    iso_history_release(&join->scratch.adopted);
+    iso_text_release(&join->scratch.spelt);
+    join_dedup_release(&join->dedup);
+    join_positions_release(&join->positions);
+    iso_free(join->lanes.list);
+    iso_free(join->scratch.cache.texts);
+    iso_free(join->scratch.cache.keys);
     iso_free(join);
 }
 
@@ -71,7 +71,7 @@ void iso_join_declare(struct iso_join *join, uint32_t input)
 
 void iso_join_expect_in_band(struct iso_join *join)
 {
-    join->expects_in_band = true;
+    join->source.expects_in_band = true;
 }
 
 /* ---- events ---- */
@@ -80,7 +80,7 @@ void iso_join_expect_in_band(struct iso_join *join)
 static void take_in_band(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
 {
     struct join_identity identity;
-    join->in_band = true;
+    join->source.in_band = true;
     bool known = join_identity_of(join, block, event, &identity);
     for (uint32_t t = event->first; t < event->first + event->count; t++)
         join_take_record(join, block, t, known ? &identity : NULL);
@@ -91,8 +91,8 @@ static void take_in_band(struct iso_join *join, const struct iso_history *block,
 enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *block, const struct iso_event *event,
                               uint64_t now, struct iso_error *error)
 {
-    join->now = now;
-    join->work++;
+    join->progress.now = now;
+    join->counters.work++;
     if (event->type != ISO_EVENT_TRANSACTIONS || event->flags & ISO_EVENT_IN_BAND)
         join_note_start(join, iso_origin_input(event->origin), event);
     if ((event->flags & ISO_EVENT_HAS_POSITION) && join_is_of_domain(join, event))
@@ -135,8 +135,8 @@ enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *b
 void iso_join_take_records(struct iso_join *join, const struct iso_history *block, uint32_t first, uint32_t count,
                            uint64_t now)
 {
-    join->now = now;
-    join->work += count;
+    join->progress.now = now;
+    join->counters.work += count;
     for (uint32_t t = first; t < first + count; t++)
         if (!join_log_keep(join, block, t))
             join_take_record(join, block, t, NULL);
@@ -149,21 +149,21 @@ static void shed(struct iso_join *join)
            (join->open.oldest != ISO_NONE || join->records.oldest != ISO_NONE)) {
         join->stats.forced++;
         if (join->open.oldest != ISO_NONE)
-            join_settle(join, join->open.oldest, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
+            join_finish(join, join->open.oldest, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
         else
-            join_settle_undelivered(join, join->records.oldest);
+            join_finish_undelivered(join, join->records.oldest);
     }
 }
 
 /* ---- time ---- */
 
-static void settle_transactions(struct iso_join *join, uint64_t timestamp)
+static void finish_transactions(struct iso_join *join, uint64_t timestamp)
 {
     for (uint32_t i = join->open.oldest, next; i != ISO_NONE; i = next) {
         const struct join_transaction *transaction = &join->open.list[i];
         next = transaction->newer;
         if ((transaction->flags & JOIN_HAS_CTS) && transaction->cts <= timestamp)
-            join_settle(join, i, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
+            join_finish(join, i, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
     }
 }
 
@@ -175,9 +175,9 @@ static bool has_rows(const struct iso_join *join, const struct join_record *reco
     return false;
 }
 
-/* Whether a row of it would have come by now. Of unknown outcome: it was on its way when `horizon` was the newest
+/* Whether a row of it would have arrived by now. Of unknown outcome: it was on its way when `horizon` was the newest
  * timestamp, which says nothing of a record out of a file. (Should it commit after all, it is a transaction without a
- * record.) Committed at a time that only the stream knows: the end of the stream alone can tell. */
+ * record.) Committed at a time that only the stream knows: the end of the stream alone can say. */
 static bool is_due(const struct iso_join *join, const struct join_record *record, uint64_t timestamp)
 {
     if (record->flags & JOIN_RECORD_CTS)
@@ -186,24 +186,24 @@ static bool is_due(const struct iso_join *join, const struct join_record *record
            !has_rows(join, record);
 }
 
-static void settle_records(struct iso_join *join, uint64_t timestamp)
+static void finish_records(struct iso_join *join, uint64_t timestamp)
 {
     for (uint32_t i = join->records.oldest, next; i != ISO_NONE; i = next) {
         next = join->records.list[i].newer;
         if (is_due(join, &join->records.list[i], timestamp))
-            join_settle_undelivered(join, i);
+            join_finish_undelivered(join, i);
     }
 }
 
 /* Where several partitions are used nothing is known: they are sent side by side. A sender that is behind what is whole
- * tells again what came: until it has caught up, the row told last of a key need not be its last. */
+ * repeats what arrived: until it has caught up, the row delivered last of a key need not be its last. */
 static bool is_behind(const struct iso_join *join)
 {
     uint32_t used = 0;
     bool behind = false;
-    for (uint32_t i = 0; i < join->lane_count; i++) {
-        used += join->lanes[i].used;
-        behind |= join->lanes[i].used && join->lanes[i].cts <= join->closed;
+    for (uint32_t i = 0; i < join->lanes.count; i++) {
+        used += join->lanes.list[i].used;
+        behind |= join->lanes.list[i].used && join->lanes.list[i].cts <= join->progress.closed;
     }
     return used != 1 || behind;
 }
@@ -211,45 +211,45 @@ static bool is_behind(const struct iso_join *join)
 /* Dgraph's watermark, see join.h. */
 static void close_group(struct iso_join *join)
 {
-    uint64_t watermark = join->closed;
+    uint64_t watermark = join->progress.closed;
     if (!join->options.one_group || is_behind(join))
         return;
-    if (join->options.clients && !join->options.records_first && join->clients < watermark)
-        watermark = join->clients;
+    if (join->options.clients && !join->options.records_first && join->progress.clients < watermark)
+        watermark = join->progress.clients;
     for (uint32_t i = join->records.oldest; join->records.unknown && i != ISO_NONE; i = join->records.list[i].newer) {
         const struct join_record *record = &join->records.list[i];
         if (record->status == ISO_UNKNOWN && !record->identity_count && record->sts <= watermark)
             watermark = record->sts ? record->sts - 1 : 0;
     }
-    if (watermark <= join->promised)
+    if (watermark <= join->progress.promised)
         return;
-    join->promised = watermark;
-    settle_transactions(join, watermark);
-    settle_records(join, watermark);
-    join_give_watermark(join, watermark);
+    join->progress.promised = watermark;
+    finish_transactions(join, watermark);
+    finish_records(join, watermark);
+    join_emit_watermark(join, watermark);
 }
 
 void iso_join_advance(struct iso_join *join, uint64_t timestamp, uint64_t now)
 {
-    join->now = now;
-    join->clients = timestamp;
+    join->progress.now = now;
+    join->progress.clients = timestamp;
     if (join->capability->positions) {
-        join->places.clients = timestamp; /* at the end of the batch */
+        join->positions.clients = timestamp; /* at the end of the batch */
     } else if (iso_join_has_watermarks(join)) {
-        settle_transactions(join, timestamp);
-        settle_records(join, timestamp);
-        join_give_watermark(join, timestamp);
+        finish_transactions(join, timestamp);
+        finish_records(join, timestamp);
+        join_emit_watermark(join, timestamp);
     }
 }
 
 uint64_t iso_join_closed(const struct iso_join *join)
 {
-    return join->closed;
+    return join->progress.closed;
 }
 
-void iso_join_look(struct iso_join *join)
+void iso_join_recheck(struct iso_join *join)
 {
-    join->work = UINT64_MAX;
+    join->counters.work = UINT64_MAX;
     iso_join_end_batch(join);
 }
 
@@ -257,8 +257,8 @@ void iso_join_end_batch(struct iso_join *join)
 {
     join_close_passed(join);
     join_check_start(join, false);
-    if (join->work >= (join->open.waiting + join->places.link_count + join->log.waiting) / 8) {
-        join->work = 0;
+    if (join->counters.work >= (join->open.waiting + join->positions.link_count + join->log.waiting) / 8) {
+        join->counters.work = 0;
         join_log_release(join, false);
         join_place(join, false);
         join_promise(join);
@@ -267,31 +267,31 @@ void iso_join_end_batch(struct iso_join *join)
     }
     shed(join);
     join_rebuild_texts(join);
-    join->cache.block = NULL;
-    join->cache.count = 0;
+    join->scratch.cache.block = NULL;
+    join->scratch.cache.count = 0;
 }
 
 void iso_join_tick(struct iso_join *join, uint64_t now)
 {
     uint64_t patience = join->options.patience_ms;
-    join->now = now;
+    join->progress.now = now;
     while (patience && join->open.oldest != ISO_NONE && now - join->open.list[join->open.oldest].arrived >= patience) {
         join->stats.forced += !(join->open.list[join->open.oldest].flags & JOIN_CLOSED);
-        join_settle(join, join->open.oldest, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
+        join_finish(join, join->open.oldest, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
     }
 }
 
 void iso_join_end(struct iso_join *join, uint64_t now)
 {
-    join->now = now;
+    join->progress.now = now;
     join_log_release(join, true);
     join_match_unknown(join);
     join_check_start(join, true);
     while (join->open.oldest != ISO_NONE)
-        join_settle(join, join->open.oldest, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
+        join_finish(join, join->open.oldest, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
     join_place(join, true);
     while (join->records.oldest != ISO_NONE)
-        join_settle_undelivered(join, join->records.oldest);
+        join_finish_undelivered(join, join->records.oldest);
     join_validate(join);
     assert(!join->open.waiting && !join->records.waiting);
 }
@@ -306,7 +306,7 @@ struct iso_join_output *iso_join_output(struct iso_join *join)
 void iso_join_drained(struct iso_join *join)
 {
     join->out.count = 0;
-    join->out_blocks++;
+    join->counters.out_blocks++;
     iso_history_clear(&join->out.block);
     iso_history_clear(&join->out.joined);
     join->out.block.clock = join->out.joined.clock = ISO_CLOCK_SCALAR;
@@ -324,7 +324,7 @@ void iso_join_count_waiting(const struct iso_join *join, struct iso_join_stats *
         stats->waiting_reads += record->reads;
         stats->waiting_aborted += record->status == ISO_ABORTED;
         if (record->status != ISO_ABORTED && !stats->oldest_record_ms)
-            stats->oldest_record_ms = join->now - record->arrived;
+            stats->oldest_record_ms = join->progress.now - record->arrived;
     }
     stats->waiting_reads += join->log.reads;
 }
@@ -337,5 +337,6 @@ void iso_join_stats(const struct iso_join *join, struct iso_join_stats *stats)
     stats->waiting_transactions = join->open.waiting;
     stats->waiting_records = join->records.waiting + join->log.waiting;
     stats->waiting_rows = join->rows.in_use;
-    stats->oldest_ms = join->open.oldest == ISO_NONE ? 0 : join->now - join->open.list[join->open.oldest].arrived;
+    stats->oldest_ms =
+        join->open.oldest == ISO_NONE ? 0 : join->progress.now - join->open.list[join->open.oldest].arrived;
 }

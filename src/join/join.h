@@ -7,12 +7,12 @@
  * the transaction (in-band). What each kind of source promises is in one table (capability.c); the code asks that table
  * and knows no source by name.
  *
- *     rows ----> open transactions (by identity) --closed--> settle ----> whole transactions, outcomes, findings
- *     records -> expectations      (by identity) ---------/      \----> what was settled, so that repeats are known
+ *     rows ----> open transactions (by identity) --closed--> finish ----> whole transactions, outcomes, findings
+ *     records -> expectations      (by identity) ---------/      \----> what was finished, so that repeats are known
  *
  * A transaction is *closed* by what its source offers (END and its count, a larger commit timestamp, a watermark, the
- * end of the input), *complete* once nothing can be added to it, and *settled* when the client's record was compared
- * with it or it was found to have none. Only final writes are compared. Where both agree it is settled at once; where
+ * end of the input), *complete* once nothing can be added to it, and *finished* when the client's record was compared
+ * with it or it was found to have none. Only final writes are compared. Where both agree it is finished at once; where
  * they do not, it waits until it is complete, since a row may still arrive.
  *
  * What leaves: transactions for the engine in a block of their own, outcomes of transactions that had none, watermarks,
@@ -22,12 +22,12 @@
  *
  * Clients' values leave as the stream spells them, where a schema says what their column's are (spelt.c).
  *
- * PostgreSQL has snapshots and no timestamps: place.c gives commits and snapshots their positions as they become
+ * PostgreSQL has snapshots and no timestamps: position.c gives commits and snapshots their positions as they become
  * certain.
  *
  * Bounded: open transactions and expectations wait until a watermark passes them, `patience_ms` (live) or the end;
- * beyond `waiting_limit` rows the oldest are settled as they stand and counted. Texts of values are kept as long as
- * something refers to them; keys for ever, as the engine does. What was settled is remembered in rings of fixed size:
+ * beyond `waiting_limit` rows the oldest are finished as they stand and counted. Texts of values are kept as long as
+ * something refers to them; keys for ever, as the engine does. What was finished is remembered in rings of fixed size:
  * 2^20 transactions and 2^22 rows, 112 MiB with their map once they are full, and until then that is what grows.
  *
  * Ownership: a join owns its output until it is drained. Threads: one at a time. Time is passed in.
@@ -65,19 +65,19 @@ struct iso_join_options {
                                         size_t column_length);
     bool judge_uncovered; /* clients' records of tables without a source are all that there is of them */
     bool initial_known;   /* what stood there before is given, or nothing did */
-    bool clients;         /* records come, from topics or a file; false: before images are reads */
+    bool clients;         /* records arrive, from topics or a file; false: before images are reads */
     bool records_first;   /* all of them are there before the first row */
     bool one_group;       /* Dgraph: one group sends, so that commit timestamps only go back after a restart */
     bool xa;              /* transactions that stand in the log and do not end there may have committed */
     bool keep_joined;     /* fills `joined` of the output */
     enum iso_join_markers markers;
-    uint64_t patience_ms;   /* what has waited so long is settled as it stands; 0: never */
+    uint64_t patience_ms;   /* what has waited so long is finished as it stands; 0: never */
     uint64_t waiting_limit; /* rows that may wait; 0: any number */
 };
 
 enum iso_join_step_type {
     ISO_JOIN_ADD,       /* transactions `first`, `count` of the block */
-    ISO_JOIN_INITIAL,   /* before its first version key `first` of the block held `tid`, an atom */
+    ISO_JOIN_INITIAL,   /* before its first version key `first` of the block had `tid`, an atom */
     ISO_JOIN_ALTERED,   /* rows of table `tid`, an atom, went away or changed their columns at `cts` */
     ISO_JOIN_RESOLVE,   /* `tid` of the block's atoms: committed at `cts`, or aborted */
     ISO_JOIN_WATERMARK, /* nothing with cts <= `cts` will follow */
@@ -109,14 +109,14 @@ struct iso_join_output {
     struct iso_history joined; /* building: what may be written down, with outcomes and without probes */
 };
 
-/* What became of what came: each row, record and read that does not wait is in one class. */
+/* What became of what arrived: each row, record and read that does not wait is in one class. */
 enum iso_row_class {
     ISO_ROWS_JUDGED,  /* compared with what a client said, or with the rows before them */
-    ISO_ROWS_FOREIGN, /* versions of transactions that no client speaks for */
+    ISO_ROWS_FOREIGN, /* versions of transactions that no client recorded */
     ISO_ROWS_REPEATED,
     ISO_ROWS_INITIAL,  /* of a snapshot */
     ISO_ROWS_UNPLACED, /* no moment could be given to their transaction */
-    ISO_ROWS_LATE,     /* their transaction had been settled without them */
+    ISO_ROWS_LATE,     /* their transaction had been finished without them */
     ISO_ROWS_UNDONE,   /* their transaction did not commit ... */
     ISO_ROWS_XA,       /* ... where they stand in the log, and may have committed elsewhere (`xa`) */
     ISO_ROWS_BAD,
@@ -126,7 +126,7 @@ enum iso_record_class {
     ISO_RECORDS_GIVEN, /* the engine has it */
     ISO_RECORDS_REPEATED,
     ISO_RECORDS_ABORTED,
-    ISO_RECORDS_UNKNOWN, /* nothing tells its outcome */
+    ISO_RECORDS_UNKNOWN, /* nothing says its outcome */
     ISO_RECORDS_BEFORE,  /* it ended before the stream begins */
     ISO_RECORDS_UNPLACED,
     ISO_RECORDS_LATE,
@@ -147,26 +147,26 @@ struct iso_join_stats {
     uint64_t joined;             /* with a client's record */
     uint64_t foreign;            /* without */
     uint64_t resolved_committed, resolved_aborted, unresolved; /* records of unknown outcome */
-    uint64_t incomplete;     /* settled although the source said that there was more */
+    uint64_t incomplete;     /* finished although the source said that there was more */
     uint64_t hints_wrong;    /* more rows than the source's count said */
     uint64_t unplaced;       /* transactions to which no timestamp could be given: not judged */
     uint64_t unknown_values; /* rows that do not say what was written */
-    uint64_t forced;         /* settled since too many were waiting, or too long */
+    uint64_t forced;         /* finished since too many were waiting, or too long */
     uint64_t snapshot_rows;
-    uint64_t markers;       /* clients' ids of transactions that the stream told */
+    uint64_t markers;       /* clients' ids of transactions that the stream gave */
     uint64_t stray_markers; /* of transactions that are others already: they say nothing */
     uint64_t without_start; /* records that write, and whose reads nobody can place at SI: not judged */
     uint64_t empty_ends;    /* transactions of a binlog that ended without any event */
     uint64_t undone;        /* transactions in the log that did not commit there, with rows */
     uint64_t xa_unknown;    /* of them and of their late rows, those given as transactions of unknown outcome */
-    uint64_t late_records;  /* came when their transaction had been settled without them: not judged */
-    uint64_t records;       /* of clients, that came */
+    uint64_t late_records;  /* arrived when their transaction had been finished without them: not judged */
+    uint64_t records;       /* of clients, that arrived */
     uint64_t records_gone[ISO_RECORD_CLASSES], rows_gone[ISO_ROW_CLASSES], reads_gone[ISO_READ_CLASSES];
-    uint64_t row_events;       /* rows that came */
+    uint64_t row_events;       /* rows that arrived */
     uint64_t reads;            /* of clients' records */
     uint64_t reads_given;      /* of them, those that the engine has */
-    uint64_t before_reads;     /* before images given as reads, where no client speaks */
-    uint64_t waiting_aborted;  /* records that waited only in case rows of them come: iso_join_count_waiting */
+    uint64_t before_reads;     /* before images given as reads, where there are no clients */
+    uint64_t waiting_aborted;  /* records that waited only in case rows of them arrive: iso_join_count_waiting */
     uint64_t adopted;          /* records that took writes from the stream */
     uint64_t initial_versions; /* given to the engine as transactions: a key's state before the stream */
     uint64_t epochs;           /* times that a table's rows changed their columns */
@@ -178,12 +178,12 @@ struct iso_join_stats {
     uint64_t waiting_transactions, waiting_records, waiting_rows, oldest_ms; /* now */
     uint64_t waiting_row_events, waiting_reads; /* the same, counted one by one: iso_join_count_waiting */
     uint64_t oldest_record_ms;                  /* of those that are not of aborted transactions; as the two before */
-    bool start_complete, start_known; /* nothing of the state before the stream will come; a snapshot told it */
+    bool start_complete, start_known; /* nothing of the state before the stream will arrive; a snapshot said it */
 };
 
-/* Watermarks. Of TiCDC they come with the rows. Of Dgraph, where one group sends (one_group): a timestamp that is
- * followed by a larger one is whole, and what comes below it later was sent again; the lesser of that and of what
- * clients promise is the watermark, below the start of every record whose outcome nothing tells. */
+/* Watermarks. Of TiCDC they arrive with the rows. Of Dgraph, where one group sends (one_group): a timestamp that is
+ * followed by a larger one is whole, and what arrives below it later was sent again; the lesser of that and of what
+ * clients promise is the watermark, below the start of every record whose outcome nothing says. */
 struct iso_join *iso_join_new(const struct iso_join_options *options);
 void iso_join_free(struct iso_join *join);
 
@@ -197,30 +197,30 @@ bool iso_join_promises_order(const char *kind);
 /* Whether inputs of the join's change streams have watermarks that the pipeline's must wait for. */
 bool iso_join_has_watermarks(const struct iso_join *join);
 
-/* A message of an input has come, whatever it is; the input stands at the end of its partition, or does not. */
+/* A message of an input has arrived, whatever it is; the input stands at the end of its partition, or does not. */
 void iso_join_begun(struct iso_join *join, uint32_t input);
 void iso_join_at_end(struct iso_join *join, uint32_t input, bool at_end);
 bool iso_join_is_at_end(const struct iso_join *join, uint32_t input);
 
 /* Whether transactions are closed by later positions in all declared inputs; and one of those that has been silent for
- * too long is not waited for, until it speaks again. */
+ * too long is not waited for, until it sends again. */
 bool iso_join_waits_for_positions(const struct iso_join *join);
 void iso_join_left_behind(struct iso_join *join, uint32_t input, bool left_behind);
 
 /* Whether no other input of those is waited for that has not come as far as this one. */
-bool iso_join_holds_back(const struct iso_join *join, uint32_t input);
+bool iso_join_delays_others(const struct iso_join *join, uint32_t input);
 
 /* Dgraph, one_group: every transaction up to this timestamp was sent, and whole. 0: not known. */
 uint64_t iso_join_closed(const struct iso_join *join);
 
-/* Between batches: looks at all that waits, since something became known that no event tells. */
-void iso_join_look(struct iso_join *join);
+/* Between batches: checks all that waits again, since something became known that no event says. */
+void iso_join_recheck(struct iso_join *join);
 
 /* An input of the change streams that rows may come from. Positions in other inputs close a transaction only if all
  * inputs were named before. */
 void iso_join_declare(struct iso_join *join, uint32_t input);
 
-/* Records may come inside transactions, and bring timestamps of their own: positions are no watermarks then. */
+/* Records may arrive inside transactions, and bring timestamps of their own: positions are no watermarks then. */
 void iso_join_expect_in_band(struct iso_join *join);
 
 /* Between batches: a number that is another whenever `value_type` may say something else; 0: it says nothing. */
@@ -228,7 +228,7 @@ void iso_join_types_known(struct iso_join *join, uint32_t types);
 
 /* An event that is to be ignored names a table: whether a source covers it is asked again. True: no longer, but until
  * now. */
-bool iso_join_look_again(struct iso_join *join, const struct iso_atoms *atoms, iso_atom table);
+bool iso_join_ask_coverage_again(struct iso_join *join, const struct iso_atoms *atoms, iso_atom table);
 
 /* Takes one event of a change stream, or TRANSACTIONS of clients; texts are atoms of `block`, which stays the same and
  * only grows until iso_join_end_batch. ISO_BAD_INPUT: what the event says cannot be. */
@@ -249,7 +249,7 @@ void iso_join_advance(struct iso_join *join, uint64_t timestamp, uint64_t now);
 /* Lets patience end. */
 void iso_join_tick(struct iso_join *join, uint64_t now);
 
-/* Nothing more will come: all is settled. */
+/* Nothing more will arrive: all is finished. */
 void iso_join_end(struct iso_join *join, uint64_t now);
 
 struct iso_join_output *iso_join_output(struct iso_join *join);
@@ -257,14 +257,14 @@ void iso_join_drained(struct iso_join *join); /* empties it */
 
 void iso_join_stats(const struct iso_join *join, struct iso_join_stats *stats);
 
-/* Whether something of XA transactions came, of which nothing says where it committed. */
+/* Whether something of XA transactions arrived, of which nothing says where it committed. */
 static inline bool iso_join_has_xa(const struct iso_join_stats *stats)
 {
     return stats->rows_gone[ISO_ROWS_XA] || stats->records_gone[ISO_RECORDS_XA];
 }
 
-/* What PostgreSQL calls a commit that was given a place (`cts`), as far as the stream says it; 0: it does not. False:
- * it is no such place, or was given so long ago that it is forgotten. */
+/* What PostgreSQL calls a commit that was given a position (`cts`), as far as the stream says it; 0: it does not.
+ * False: it is no such position, or was given so long ago that it is forgotten. */
 struct iso_join_commit {
     uint64_t xid, lsn;
     uint64_t time; /* milliseconds since 1970 */
@@ -282,7 +282,7 @@ struct iso_join_left_out {
     size_t length;
     uint64_t operations;
     bool is_unknown; /* neither a source nor the stream knows it: a misspelt key */
-    bool has_rows;   /* rows of it come, through a topic that does not cover it */
+    bool has_rows;   /* rows of it arrive, through a topic that does not cover it */
 };
 bool iso_join_left_out(const struct iso_join *join, uint32_t number, struct iso_join_left_out *left_out);
 

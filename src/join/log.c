@@ -1,12 +1,13 @@
-/* Snapshots that are known by a place in MariaDB's binlog.
+/* Snapshots that are known by a position in MariaDB's binlog.
  *
- * A record whose `snapshot` is FILE.NUMBER:OFFSET sees what the log holds up to there. Commits are ordered by their
- * GTIDs, which go on over servers, and places do not; so the join notes at which place each GTID stands, and a record
- * waits until it is known which is the last one in front of its own. That is known once the commit behind it has come,
- * and all between the two: what the transaction topic tells up to there is whole. At the end of the input all is known.
+ * A record whose `snapshot` is FILE.NUMBER:OFFSET sees what the log has up to there. Commits are ordered by their
+ * GTIDs, which continue over servers, and positions do not; so the join notes at which position each GTID stands, and a
+ * record waits until it is known which is the last one in front of its own. That is known once the commit behind it has
+ * arrived, and all between the two: what the transaction topic gives up to there is whole. At the end of the input all
+ * is known.
  *
- * Where a replica has taken over, one place may be of two logs: as soon as places do not rise with GTIDs no record has
- * one. What a snapshot from before the connector's own saw nobody tells.
+ * Where a replica has taken over, one position may be of two logs: as soon as positions do not rise with GTIDs no
+ * record has one. What a snapshot from before the connector's own saw nobody says.
  */
 #include <string.h>
 
@@ -15,18 +16,18 @@
 #include "history/gtid.h"
 #include "join/join_private.h"
 
-enum { PLACES_MOST = 1 << 20 };
+enum { POSITIONS_MOST = 1 << 20 };
 
-/* The first entry whose number, or place, is not below this one. */
-static uint32_t find(const struct join_log *log, uint64_t number, uint64_t place)
+/* The first entry whose number, or position, is not below this one. */
+static uint32_t find(const struct join_log *log, uint64_t number, uint64_t position)
 {
     if (!log->count)
         return 0;
-    const uint64_t *first = place ? &log->list->place : &log->list->number;
-    return iso_sorted_below(&(struct iso_sorted){first, sizeof *log->list, log->count}, place ? place : number);
+    const uint64_t *first = position ? &log->list->position : &log->list->number;
+    return iso_sorted_below(&(struct iso_sorted){first, sizeof *log->list, log->count}, position ? position : number);
 }
 
-/* Of the statements without a place, the first whose number is not below this one. */
+/* Of the statements without a position, the first whose number is not below this one. */
 static uint32_t find_alone(const struct join_log *log, uint64_t number)
 {
     return iso_sorted_below(&(struct iso_sorted){log->alone, sizeof *log->alone, log->alone_count}, number);
@@ -52,19 +53,19 @@ static void leave_alone(struct join_log *log, uint64_t number)
 }
 
 /* Places have to rise with numbers. */
-static void enter(struct join_log *log, uint64_t number, uint64_t place)
+static void enter(struct join_log *log, uint64_t number, uint64_t position)
 {
     uint32_t at = find(log, number, 0);
     if ((at < log->count && log->list[at].number == number) || (log->forgot && !at))
         return;
     ISO_GROW(log->list, log->count, log->capacity);
     memmove(log->list + at + 1, log->list + at, (log->count - at) * sizeof *log->list);
-    log->list[at] = (struct join_log_place){number, place};
+    log->list[at] = (struct join_log_position){number, position};
     log->count++;
-    log->broken |=
-        (at && log->list[at - 1].place >= place) || (at + 1 < log->count && log->list[at + 1].place <= place);
+    log->broken |= (at && log->list[at - 1].position >= position) ||
+                   (at + 1 < log->count && log->list[at + 1].position <= position);
     leave_alone(log, number);
-    if (log->count == PLACES_MOST)
+    if (log->count == POSITIONS_MOST)
         forget_oldest(log);
 }
 
@@ -72,12 +73,12 @@ void join_log_note(struct iso_join *join, const struct iso_event *event)
 {
     enum { ROW_BITS = 24 };
     struct join_log *log = &join->log;
-    uint64_t place = iso_binlog_place(event->position[0], event->position[1] >> ROW_BITS);
+    uint64_t position = iso_binlog_place(event->position[0], event->position[1] >> ROW_BITS);
     bool is_initial = event->type == ISO_EVENT_ROW && event->operation == ISO_ROW_SNAPSHOT;
     if (is_initial)
-        log->start = !log->start || place < log->start ? place : log->start;
+        log->start = !log->start || position < log->start ? position : log->start;
     else if (event->commit && !(log->count && log->list[log->count - 1].number == event->commit))
-        enter(log, event->commit, place);
+        enter(log, event->commit, position);
 }
 
 void join_log_note_begun(struct iso_join *join, uint64_t number, bool without_end)
@@ -87,7 +88,7 @@ void join_log_note_begun(struct iso_join *join, uint64_t number, bool without_en
     uint32_t at = find(log, number, 0), alone = find_alone(log, number);
     bool known = (at < log->count && log->list[at].number == number) ||
                  (alone < log->alone_count && log->alone[alone] == number);
-    if (!without_end || !number || known || log->alone_count == PLACES_MOST)
+    if (!without_end || !number || known || log->alone_count == POSITIONS_MOST)
         return;
     ISO_GROW(log->alone, log->alone_count, log->alone_capacity);
     memmove(log->alone + alone + 1, log->alone + alone, (log->alone_count - alone) * sizeof *log->alone);
@@ -95,12 +96,12 @@ void join_log_note_begun(struct iso_join *join, uint64_t number, bool without_en
     log->alone_count++;
 }
 
-bool join_log_lacks_statement(const struct iso_join *join, uint64_t place)
+bool join_log_lacks_statement(const struct iso_join *join, uint64_t position)
 {
-    return join->log.alone_count && join->log.alone[0] < place >> ISO_GTID_BITS;
+    return join->log.alone_count && join->log.alone[0] < position >> ISO_GTID_BITS;
 }
 
-/* The last number up to which everything has come. */
+/* The last number up to which everything has arrived. */
 static uint64_t whole(const struct iso_join *join)
 {
     uint64_t number = join->log.begun ? join->log.begun - 1 : 0;
@@ -113,10 +114,10 @@ static uint64_t whole(const struct iso_join *join)
     return number;
 }
 
-/* Whether nothing that stands in front of this place, behind the last entry that does, may still come. */
-static bool is_known(const struct join_log *log, uint64_t place, uint64_t known)
+/* Whether nothing that stands in front of this position, behind the last entry that does, may still arrive. */
+static bool is_known(const struct join_log *log, uint64_t position, uint64_t known)
 {
-    uint32_t behind = find(log, 0, place);
+    uint32_t behind = find(log, 0, position);
     if (behind == log->count || log->list[behind].number > known)
         return false;
     uint64_t before = behind ? log->list[behind - 1].number : 0;
@@ -148,13 +149,13 @@ bool join_log_keep(struct iso_join *join, const struct iso_history *block, uint3
     return true;
 }
 
-/* It goes on as any other record does, or is counted as what it is. */
+/* It leaves as any other record does, or is counted as what it is. */
 static void release(struct iso_join *join, uint32_t t)
 {
     struct join_log *log = &join->log;
     struct iso_history *records = &log->records;
-    uint64_t place = records->sts[t], reads = reads_of(records, t), start = place;
-    uint32_t before = find(log, 0, place);
+    uint64_t position = records->sts[t], reads = reads_of(records, t), start = position;
+    uint32_t before = find(log, 0, position);
     enum iso_record_class class = ISO_RECORDS_GIVEN;
     if (before)
         start = iso_gtid_snapshot(log->list[before - 1].number);
@@ -162,7 +163,7 @@ static void release(struct iso_join *join, uint32_t t)
         start = iso_gtid_snapshot(log->list[0].number - 1);
     if (log->broken || (!before && log->forgot))
         class = ISO_RECORDS_UNPLACED;
-    else if (place < log->start)
+    else if (position < log->start)
         class = ISO_RECORDS_BEFORE;
     records->marks[t] &= (uint8_t)~ISO_MARK_LOG_START;
     log->waiting--;
@@ -205,5 +206,5 @@ void join_log_release(struct iso_join *join, bool ended)
             release(join, t);
     }
     forget_released(log);
-    join->cache.block = NULL; /* its texts may be gone */
+    join->scratch.cache.block = NULL; /* its texts may be gone */
 }

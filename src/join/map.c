@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "join/join_private.h"
+#include "join/map.h"
 
 enum { LEAST_SLOTS = 64 };
 

@@ -1,11 +1,11 @@
 /* Markers: the client's own id of a transaction, written by the transaction itself (connectors/kit/marker.h).
  *
  * A marker teaches a record the identity that its transaction has in the stream; from then on both meet as if the
- * client had known it. Until the record comes, the transaction is found under its markers as well.
+ * client had known it. Until the record arrives, the transaction is found under its markers as well.
  *
  * A row that is changed without setting the column keeps the marker of the change before. So a marker that belongs to
  * another transaction already is *stray*: it is counted and says nothing, and what no stream delivered under its own
- * marker may have come under none.
+ * marker may have arrived under none.
  */
 #include "join/join_private.h"
 
@@ -20,7 +20,7 @@ static void bind(struct iso_join *join, struct join_record *record, struct join_
     record->identity[1] = marker_of(record->tid);
     record->identity_count = 2;
     record->flags |= JOIN_RECORD_BOUND;
-    record->same = ISO_NONE;
+    record->next_equal = ISO_NONE;
     if (identity.tag == JOIN_BY_XID && !record->xid)
         record->xid = join_xid_of(join, identity.number);
 }
@@ -39,7 +39,7 @@ void join_note_marker(struct iso_join *join, uint32_t number, iso_atom tid)
     uint32_t known = join_map_get(&join->open.by_identity, marker);
     if (known == number || tid == ISO_ABSENT)
         return;
-    if (known != ISO_NONE || join_settled_find(join, marker) || (transaction->markers.count && !may_share(join))) {
+    if (known != ISO_NONE || join_dedup_find(join, marker) || (transaction->markers.count && !may_share(join))) {
         join->stats.stray_markers++;
         return;
     }
@@ -71,12 +71,12 @@ void join_enter_markers(struct iso_join *join, uint32_t number)
         join_map_put(&join->open.by_identity, marker_of(join->rows.list[r].after), number);
 }
 
-void join_settle_markers(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
+void join_finish_markers(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
 {
     const struct join_chain *markers = &transaction->markers;
     for (uint32_t i = 0, r = markers->first; i < markers->count; i++, r = join->rows.list[r].next)
-        if (!join_settled_find(join, marker_of(join->rows.list[r].after)))
-            join_settled_note(join, marker_of(join->rows.list[r].after), ISO_ABSENT, cts);
+        if (!join_dedup_find(join, marker_of(join->rows.list[r].after)))
+            join_dedup_note(join, marker_of(join->rows.list[r].after), ISO_ABSENT, cts);
 }
 
 void join_await_marker(struct iso_join *join, uint32_t number)
@@ -93,7 +93,7 @@ void join_await_marker(struct iso_join *join, uint32_t number)
 bool join_has_all_records(const struct iso_join *join, const struct join_transaction *transaction, uint32_t first)
 {
     uint32_t claims = 0;
-    for (uint32_t record = first; record != ISO_NONE; record = join->records.list[record].same)
+    for (uint32_t record = first; record != ISO_NONE; record = join->records.list[record].next_equal)
         claims++;
     return claims >= transaction->markers.count;
 }

@@ -1,6 +1,6 @@
 /* Records of unknown outcome from sources that share no id with the client (Dgraph).
  *
- * Such a record is the one transaction of the stream that no client claims, that holds its whole final write set and
+ * Such a record is the one transaction of the stream that no client claims, that has its whole final write set and
  * that commits after it started. Where several fit, or one fits several records, it stays unknown.
  */
 #include "base/memory.h"
@@ -85,8 +85,8 @@ static void conclude(struct iso_join *join, const struct candidate *candidate)
     struct join_record *record = &join->records.list[candidate->record];
     if (candidate->found == SEVERAL) {
         join->stats.unresolved++;
-        if (record->held != ISO_NONE)
-            join_give_joined(join, &join->records.held, record->held, join->records.held.sno[record->held]);
+        if (record->kept != ISO_NONE)
+            join_emit_joined(join, &join->records.kept, record->kept, join->records.kept.sno[record->kept]);
         join_forget_record(join, candidate->record);
         return;
     }

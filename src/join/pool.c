@@ -19,19 +19,23 @@ enum { REBUILD_FROM = 1 << 16 };
 static void reserve_caches(struct iso_join *join, const struct iso_history *block)
 {
     uint32_t count = block->atoms.count;
-    if (join->cache.block != block) {
-        join->cache.block = block;
-        join->cache.count = 0;
+    if (join->scratch.cache.block != block) {
+        join->scratch.cache.block = block;
+        join->scratch.cache.count = 0;
     }
-    if (count > join->cache.capacity) {
-        join->cache.capacity = (uint32_t)iso_column_capacity(join->cache.capacity, count);
-        join->cache.texts = iso_reallocate(join->cache.texts, join->cache.capacity * sizeof *join->cache.texts);
-        join->cache.keys = iso_reallocate(join->cache.keys, join->cache.capacity * sizeof *join->cache.keys);
+    if (count > join->scratch.cache.capacity) {
+        join->scratch.cache.capacity = (uint32_t)iso_column_capacity(join->scratch.cache.capacity, count);
+        join->scratch.cache.texts =
+            iso_reallocate(join->scratch.cache.texts, join->scratch.cache.capacity * sizeof *join->scratch.cache.texts);
+        join->scratch.cache.keys =
+            iso_reallocate(join->scratch.cache.keys, join->scratch.cache.capacity * sizeof *join->scratch.cache.keys);
     }
-    if (count > join->cache.count) {
-        memset(join->cache.texts + join->cache.count, 0, (count - join->cache.count) * sizeof *join->cache.texts);
-        memset(join->cache.keys + join->cache.count, 0, (count - join->cache.count) * sizeof *join->cache.keys);
-        join->cache.count = count;
+    if (count > join->scratch.cache.count) {
+        memset(join->scratch.cache.texts + join->scratch.cache.count, 0,
+               (count - join->scratch.cache.count) * sizeof *join->scratch.cache.texts);
+        memset(join->scratch.cache.keys + join->scratch.cache.count, 0,
+               (count - join->scratch.cache.count) * sizeof *join->scratch.cache.keys);
+        join->scratch.cache.count = count;
     }
 }
 
@@ -51,12 +55,12 @@ uint32_t join_key_number(struct iso_join *join, const struct iso_history *block,
     bool cached = (key & ISO_ATOM_TABLE) != 0;
     if (cached) {
         reserve_caches(join, block);
-        if (join->cache.keys[entry])
-            return join->cache.keys[entry] - 1;
+        if (join->scratch.cache.keys[entry])
+            return join->scratch.cache.keys[entry] - 1;
     }
     uint32_t number = join_key_find(join, &block->atoms, key);
     if (cached)
-        join->cache.keys[entry] = number + 1;
+        join->scratch.cache.keys[entry] = number + 1;
     return number;
 }
 
@@ -112,9 +116,9 @@ iso_atom join_text(struct iso_join *join, const struct iso_history *block, iso_a
     if (!(text & ISO_ATOM_TABLE) || text == ISO_ABSENT)
         return text;
     reserve_caches(join, block);
-    if (!join->cache.texts[entry])
-        join->cache.texts[entry] = iso_atoms_copy(&join->texts, &block->atoms, text);
-    return join->cache.texts[entry];
+    if (!join->scratch.cache.texts[entry])
+        join->scratch.cache.texts[entry] = iso_atoms_copy(&join->texts.atoms, &block->atoms, text);
+    return join->scratch.cache.texts[entry];
 }
 
 /* Of its text: the same for ever. */
@@ -174,14 +178,14 @@ uint32_t join_new_transaction(struct iso_join *join, struct join_identity identi
     join->open.list[number] = (struct join_transaction){.identity = identity,
                                                         .rows = {ISO_NONE, ISO_NONE, 0},
                                                         .markers = {ISO_NONE, ISO_NONE, 0},
-                                                        .others_seen = {ISO_NONE, ISO_NONE, 0},
+                                                        .last_others = {ISO_NONE, ISO_NONE, 0},
                                                         .altered = {ISO_NONE, ISO_NONE, 0},
                                                         .older = join->open.newest,
                                                         .newer = ISO_NONE,
                                                         .stamp = ++join->open.stamps,
                                                         .cursor = ISO_NONE,
                                                         .origin = UINT64_MAX,
-                                                        .arrived = join->now};
+                                                        .arrived = join->progress.now};
     if (join->open.newest != ISO_NONE)
         join->open.list[join->open.newest].newer = number;
     else
@@ -219,7 +223,7 @@ void join_forget_transaction(struct iso_join *join, uint32_t number, enum iso_ro
     join->stats.rows_gone[class] += transaction->rows.count - transaction->dropped;
     join_free_rows(join, &transaction->rows);
     join_free_rows(join, &transaction->markers);
-    join_free_rows(join, &transaction->others_seen);
+    join_free_rows(join, &transaction->last_others);
     join_free_rows(join, &transaction->altered);
     transaction->identity.tag = 0;
     transaction->newer = join->open.free;
@@ -239,11 +243,11 @@ uint32_t join_new_record(struct iso_join *join)
     }
     join->records.list[number] = (struct join_record){.tid = ISO_ABSENT,
                                                       .writes = {ISO_NONE, ISO_NONE, 0},
-                                                      .same = ISO_NONE,
+                                                      .next_equal = ISO_NONE,
                                                       .older = join->records.newest,
                                                       .newer = ISO_NONE,
-                                                      .held = ISO_NONE,
-                                                      .arrived = join->now};
+                                                      .kept = ISO_NONE,
+                                                      .arrived = join->progress.now};
     if (join->records.newest != ISO_NONE)
         join->records.list[join->records.newest].newer = number;
     else
@@ -253,7 +257,7 @@ uint32_t join_new_record(struct iso_join *join)
     return number;
 }
 
-/* Several records may have one commit timestamp, or one identity that markers told. */
+/* Several records may have one commit timestamp, or one identity that markers gave. */
 static bool is_chained(const struct join_record *record, uint32_t i)
 {
     return record->identity[i].tag == JOIN_BY_CTS || (!i && (record->flags & JOIN_RECORD_BOUND));
@@ -266,7 +270,7 @@ void join_enter_claim(struct iso_join *join, uint32_t number)
     for (uint32_t i = 0; i < record->identity_count; i++) {
         uint32_t first = join_map_get(&join->records.by_claim, record->identity[i]);
         if (first != ISO_NONE && is_chained(record, i))
-            record->same = first;
+            record->next_equal = first;
         join_map_put(&join->records.by_claim, record->identity[i], number);
     }
 }
@@ -276,36 +280,36 @@ void join_leave_claim(struct iso_join *join, uint32_t number)
     const struct join_record *record = &join->records.list[number];
     for (uint32_t i = 0; i < record->identity_count; i++) {
         uint32_t first = join_map_get(&join->records.by_claim, record->identity[i]);
-        if (first == number && record->same != ISO_NONE && is_chained(record, i)) {
-            join_map_put(&join->records.by_claim, record->identity[i], record->same);
+        if (first == number && record->next_equal != ISO_NONE && is_chained(record, i)) {
+            join_map_put(&join->records.by_claim, record->identity[i], record->next_equal);
         } else if (first == number) {
             join_map_remove(&join->records.by_claim, record->identity[i]);
         } else if (is_chained(record, i)) {
-            while (first != ISO_NONE && join->records.list[first].same != number)
-                first = join->records.list[first].same;
+            while (first != ISO_NONE && join->records.list[first].next_equal != number)
+                first = join->records.list[first].next_equal;
             if (first != ISO_NONE)
-                join->records.list[first].same = record->same;
+                join->records.list[first].next_equal = record->next_equal;
         }
     }
 }
 
-/* The held transactions that are still needed move to a new history once most are not. */
-static void rebuild_held(struct iso_join *join)
+/* The kept transactions that are still needed move to a new history once most are not. */
+static void rebuild_kept(struct iso_join *join)
 {
     struct iso_history kept;
-    if (join->records.held.transaction_count < REBUILD_FROM / 16 ||
-        join->records.held_open > join->records.held.transaction_count / 4)
+    if (join->records.kept.transaction_count < REBUILD_FROM / 16 ||
+        join->records.kept_open > join->records.kept.transaction_count / 4)
         return;
     iso_history_init(&kept);
     kept.places_known = true;
     for (uint32_t i = 0; i < join->records.count; i++) {
         struct join_record *record = &join->records.list[i];
-        if (!(record->flags & JOIN_RECORD_FREE) && record->held != ISO_NONE)
-            record->held = join_copy_whole(&kept, &join->records.held, record->held);
+        if (!(record->flags & JOIN_RECORD_FREE) && record->kept != ISO_NONE)
+            record->kept = join_copy_whole(&kept, &join->records.kept, record->kept);
     }
-    iso_history_release(&join->records.held);
-    join->records.held = kept;
-    join->records.held.clock = ISO_CLOCK_SCALAR;
+    iso_history_release(&join->records.kept);
+    join->records.kept = kept;
+    join->records.kept.clock = ISO_CLOCK_SCALAR;
 }
 
 static enum iso_record_class class_of(const struct join_record *record)
@@ -330,8 +334,8 @@ void join_forget_record_as(struct iso_join *join, uint32_t number, enum iso_reco
     join->stats.reads_gone[class] += record->reads;
     join_leave_claim(join, number);
     join_free_rows(join, &record->writes);
-    if (record->held != ISO_NONE)
-        join->records.held_open--;
+    if (record->kept != ISO_NONE)
+        join->records.kept_open--;
     if (record->older != ISO_NONE)
         join->records.list[record->older].newer = record->newer;
     else
@@ -341,7 +345,7 @@ void join_forget_record_as(struct iso_join *join, uint32_t number, enum iso_reco
     else
         join->records.newest = record->older;
     record->flags = JOIN_RECORD_FREE;
-    record->held = ISO_NONE;
+    record->kept = ISO_NONE;
     record->newer = join->records.free;
     join->records.free = number;
     join->records.waiting--;
@@ -358,8 +362,8 @@ static void keep(struct iso_atoms *kept, const struct iso_atoms *all, iso_atom *
 static void keep_rows(struct iso_join *join, struct iso_atoms *kept, const struct join_chain *chain)
 {
     for (uint32_t i = 0, row = chain->first; i < chain->count; i++, row = join->rows.list[row].next) {
-        keep(kept, &join->texts, &join->rows.list[row].before);
-        keep(kept, &join->texts, &join->rows.list[row].after);
+        keep(kept, &join->texts.atoms, &join->rows.list[row].before);
+        keep(kept, &join->texts.atoms, &join->rows.list[row].after);
     }
 }
 
@@ -381,7 +385,7 @@ static void keep_transactions(struct iso_join *join, struct iso_atoms *kept)
             continue;
         keep_rows(join, kept, &transaction->rows);
         keep_rows(join, kept, &transaction->markers);
-        keep_identity(kept, &join->texts, &transaction->identity);
+        keep_identity(kept, &join->texts.atoms, &transaction->identity);
         if (transaction->flags & JOIN_PLACING)
             continue;
         join_map_put(&join->open.by_identity, transaction->identity, i);
@@ -394,44 +398,44 @@ static void keep_records(struct iso_join *join, struct iso_atoms *kept)
     join_map_release(&join->records.by_claim);
     for (uint32_t i = join->records.oldest; i != ISO_NONE; i = join->records.list[i].newer) {
         struct join_record *record = &join->records.list[i];
-        keep(kept, &join->texts, &record->tid);
+        keep(kept, &join->texts.atoms, &record->tid);
         keep_rows(join, kept, &record->writes);
         for (uint32_t j = 0; j < record->identity_count; j++)
-            keep_identity(kept, &join->texts, &record->identity[j]);
-        record->same = ISO_NONE;
+            keep_identity(kept, &join->texts.atoms, &record->identity[j]);
+        record->next_equal = ISO_NONE;
         join_enter_claim(join, i);
     }
 }
 
-static void keep_settled(struct iso_join *join, struct iso_atoms *kept)
+static void keep_finished(struct iso_join *join, struct iso_atoms *kept)
 {
-    struct join_settled *settled = &join->settled;
-    uint64_t count = settled->next_entry < JOIN_SETTLED_ENTRIES ? settled->next_entry : JOIN_SETTLED_ENTRIES;
-    if (!settled->has_texts) /* a million entries to go through */
+    struct join_dedup *dedup = &join->dedup;
+    uint64_t count = dedup->next_entry < JOIN_DEDUP_ENTRIES ? dedup->next_entry : JOIN_DEDUP_ENTRIES;
+    if (!dedup->has_texts) /* a million entries to go through */
         return;
     for (uint64_t i = 0; i < count; i++) {
-        struct join_settled_entry *entry = &settled->entries[i];
-        keep(kept, &join->texts, &entry->tid);
-        keep_identity(kept, &join->texts, &entry->identity);
+        struct join_dedup_entry *entry = &dedup->entries[i];
+        keep(kept, &join->texts.atoms, &entry->tid);
+        keep_identity(kept, &join->texts.atoms, &entry->identity);
     }
-    join_settled_index(settled);
+    join_dedup_index(dedup);
 }
 
 void join_rebuild_texts(struct iso_join *join)
 {
     struct iso_atoms kept;
-    rebuild_held(join);
-    if (join->texts.count < REBUILD_FROM || join->texts.count / 4 < join->texts_kept)
+    rebuild_kept(join);
+    if (join->texts.atoms.count < REBUILD_FROM || join->texts.atoms.count / 4 < join->texts.kept)
         return;
     iso_atoms_init(&kept);
     keep_transactions(join, &kept);
     keep_records(join, &kept);
-    keep_settled(join, &kept);
+    keep_finished(join, &kept);
     for (uint32_t i = 0; i < join->keys.names.key_count; i++)
-        keep(&kept, &join->texts, &join->keys.list[i].value);
-    for (uint32_t i = 0; i < join->lane_count; i++)
-        keep_identity(&kept, &join->texts, &join->lanes[i].current);
-    iso_atoms_release(&join->texts);
-    join->texts = kept;
-    join->texts_kept = kept.count;
+        keep(&kept, &join->texts.atoms, &join->keys.list[i].value);
+    for (uint32_t i = 0; i < join->lanes.count; i++)
+        keep_identity(&kept, &join->texts.atoms, &join->lanes.list[i].current);
+    iso_atoms_release(&join->texts.atoms);
+    join->texts.atoms = kept;
+    join->texts.kept = kept.count;
 }

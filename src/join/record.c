@@ -1,12 +1,12 @@
 /* Client records: what is expected of the stream, and what the engine may have at once.
  *
- * A record with all its timestamps goes to the engine as it comes; what stays is what it wrote. One that lacks its
- * commit timestamp is held until the stream tells it, one with a snapshot until its place is known.
+ * A record with all its timestamps goes to the engine as it arrives; what stays is what it wrote. One that lacks its
+ * commit timestamp waits until the stream gives it, one with a snapshot until its position is known.
  */
 #include "base/memory.h"
 #include "join/join_private.h"
 
-enum { ABORTED_MOST = 1 << 17 }; /* aborted records that are remembered, in case rows of them come */
+enum { ABORTED_MOST = 1 << 17 }; /* aborted records that are remembered, in case rows of them arrive */
 
 struct taking {
     struct iso_join *join;
@@ -73,8 +73,8 @@ static void add_write(const struct taking *taking, uint32_t operation)
         join->records.list[taking->record].flags |= JOIN_RECORD_LISTS;
         return;
     }
-    if (state->mark != join->marks) {
-        state->mark = join->marks;
+    if (state->mark != join->counters.marks) {
+        state->mark = join->counters.marks;
         state->row = join_new_row(join, &join->records.list[taking->record].writes);
         join->rows.list[state->row].key = key;
     }
@@ -87,7 +87,7 @@ static void collect_writes(const struct taking *taking)
 {
     const struct iso_history *block = taking->block;
     uint32_t end = block->first_operation[taking->transaction + 1];
-    taking->join->marks++;
+    taking->join->counters.marks++;
     for (uint32_t o = block->first_operation[taking->transaction]; o < end; o++)
         if (iso_kind_writes(block->kind[o]))
             add_write(taking, o);
@@ -101,7 +101,7 @@ static bool has_snapshot(const struct taking *taking)
     return block->snapshot && block->snapshot[taking->transaction] != ISO_NONE;
 }
 
-/* Its timestamps are places among snapshots: explicit ones win. */
+/* Its timestamps are positions among snapshots: explicit ones win. */
 static bool is_placed(const struct taking *taking)
 {
     bool explicit = (taking->flags & ISO_HAS_STS) && ((taking->flags & ISO_HAS_CTS) || !(taking->flags & ISO_WRITES));
@@ -112,17 +112,17 @@ static void hold(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
     struct join_record *record = &join->records.list[taking->record];
-    record->held = join_copy_transaction(join, &join->records.held, taking->block, taking->transaction);
-    join_set_place(&join->records.held, join_place_of(join, taking->block, taking->transaction));
-    join->records.held_open++;
+    record->kept = join_copy_transaction(join, &join->records.kept, taking->block, taking->transaction);
+    join_set_position(&join->records.kept, join_position_of(join, taking->block, taking->transaction));
+    join->records.kept_open++;
 }
 
 static void note_largest(struct iso_join *join, const struct join_record *record)
 {
-    if ((record->flags & JOIN_RECORD_STS) && record->sts > join->largest)
-        join->largest = record->sts;
-    if ((record->flags & JOIN_RECORD_CTS) && record->cts > join->largest)
-        join->largest = record->cts;
+    if ((record->flags & JOIN_RECORD_STS) && record->sts > join->progress.largest)
+        join->progress.largest = record->sts;
+    if ((record->flags & JOIN_RECORD_CTS) && record->cts > join->progress.largest)
+        join->progress.largest = record->cts;
 }
 
 static void fill_record(const struct taking *taking)
@@ -141,7 +141,7 @@ static void fill_record(const struct taking *taking)
     record->xid = block->xid ? block->xid[t] : 0;
     record->origin = block->origin[t];
     note_largest(join, record);
-    record->horizon = join->largest; /* no less than its own start */
+    record->horizon = join->progress.largest; /* no less than its own start */
 }
 
 static bool is_same_record(const struct join_record *left, const struct join_record *right)
@@ -151,60 +151,60 @@ static bool is_same_record(const struct join_record *left, const struct join_rec
 }
 
 /* A producer sends again what it does not know to have arrived. */
-static bool came_before(const struct taking *taking)
+static bool arrived_before(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
     const struct join_record *record = &join->records.list[taking->record];
-    if (record->identity_count && join_settled_find(join, (struct join_identity){record->tid, JOIN_BY_MARKER}) &&
-        join_settled_find(join, (struct join_identity){record->tid, JOIN_BY_MARKER})->tid == record->tid)
+    if (record->identity_count && join_dedup_find(join, (struct join_identity){record->tid, JOIN_BY_MARKER}) &&
+        join_dedup_find(join, (struct join_identity){record->tid, JOIN_BY_MARKER})->tid == record->tid)
         return true;
     for (uint32_t i = 0; i < record->identity_count; i++) {
         uint32_t other = join_map_get(&join->records.by_claim, record->identity[i]);
-        const struct join_settled_entry *settled = join_settled_find(join, record->identity[i]);
-        for (; other != ISO_NONE; other = join->records.list[other].same)
+        const struct join_dedup_entry *dedup = join_dedup_find(join, record->identity[i]);
+        for (; other != ISO_NONE; other = join->records.list[other].next_equal)
             if (other != taking->record && is_same_record(&join->records.list[other], record))
                 return true;
-        if (settled && settled->tid == record->tid)
+        if (dedup && dedup->tid == record->tid)
             return true;
     }
     return false;
 }
 
-/* Its transaction was settled without it: patience had ended, or somebody broke a promise. */
-static bool came_late(const struct taking *taking)
+/* Its transaction was finished without it: patience had ended, or somebody broke a promise. */
+static bool arrived_late(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
     const struct join_record *record = &join->records.list[taking->record];
     for (uint32_t i = 0; i < record->identity_count; i++) {
-        const struct join_settled_entry *settled = join_settled_find(join, record->identity[i]);
+        const struct join_dedup_entry *dedup = join_dedup_find(join, record->identity[i]);
         bool shared = record->identity[i].tag == JOIN_BY_CTS && !join->capability->unique_cts;
-        if (settled && settled->undone)
+        if (dedup && dedup->undone)
             continue;
-        if (settled && (settled->tid == ISO_ABSENT || shared))
+        if (dedup && (dedup->tid == ISO_ABSENT || shared))
             return true;
     }
     return false;
 }
 
 /* It says that it committed, and where it stands in the log it did not (undone.c). */
-static bool has_no_place(const struct taking *taking)
+static bool has_no_position(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
     const struct join_record *record = &join->records.list[taking->record];
     for (uint32_t i = 0; record->status == ISO_COMMITTED && i < record->identity_count; i++) {
-        const struct join_settled_entry *settled = join_settled_find(join, record->identity[i]);
-        if (settled && settled->undone)
+        const struct join_dedup_entry *dedup = join_dedup_find(join, record->identity[i]);
+        if (dedup && dedup->undone)
             return true;
     }
     return false;
 }
 
-/* One of its snapshots is older than clients promised that any would be: what came after it has its place already. */
+/* One of its snapshots is older than clients promised that any would be: what arrived after it has its position already. */
 static bool is_below_promise(const struct taking *taking)
 {
     const struct iso_history *block = taking->block;
     uint32_t t = taking->transaction;
-    uint64_t promise = taking->join->places.clients;
+    uint64_t promise = taking->join->positions.clients;
     if (!promise || !is_placed(taking) || taking->status == ISO_ABORTED)
         return false;
     bool below = block->snapshots[block->snapshot[t]].xmin < promise;
@@ -213,7 +213,7 @@ static bool is_below_promise(const struct taking *taking)
     return below;
 }
 
-/* A reader that has no place of its own, where the log may have its marker. */
+/* A reader that has no position of its own, where the log may have its marker. */
 static bool waits_for_marker(const struct taking *taking)
 {
     const struct iso_join *join = taking->join;
@@ -239,8 +239,8 @@ static void pass_on(const struct taking *taking)
         return;
     }
     record->flags |= JOIN_RECORD_GIVEN;
-    join_give_reads(join, record);
-    join_give_block(join, taking->block, taking->transaction);
+    join_emit_reads(join, record);
+    join_emit_block(join, taking->block, taking->transaction);
     if (taking->status == ISO_UNKNOWN && join->options.keep_joined)
         hold(taking);
 }
@@ -249,8 +249,8 @@ static void pass_on(const struct taking *taking)
 static bool lacks_start(const struct taking *taking)
 {
     const struct iso_history *block = taking->block;
-    bool has_place = (taking->flags & ISO_WRITES) || waits_for_marker(taking);
-    bool needs = taking->status != ISO_ABORTED && has_place && !(taking->flags & ISO_HAS_STS);
+    bool has_position = (taking->flags & ISO_WRITES) || waits_for_marker(taking);
+    bool needs = taking->status != ISO_ABORTED && has_position && !(taking->flags & ISO_HAS_STS);
     if (!needs || is_placed(taking))
         return false;
     for (uint32_t o = block->first_operation[taking->transaction]; o < block->first_operation[taking->transaction + 1];
@@ -306,7 +306,7 @@ static void forget_aborted(struct iso_join *join)
     }
 }
 
-static void look_for_rows(struct iso_join *join, uint32_t number)
+static void find_rows(struct iso_join *join, uint32_t number)
 {
     for (uint32_t i = 0; i < join->records.list[number].identity_count; i++) {
         uint32_t transaction = join_map_get(&join->open.by_identity, join->records.list[number].identity[i]);
@@ -314,7 +314,7 @@ static void look_for_rows(struct iso_join *join, uint32_t number)
             continue;
         uint32_t flags = join->open.list[transaction].flags;
         if (flags & JOIN_CLOSED)
-            join_settle(join, transaction, flags & JOIN_COMPLETE ? JOIN_ROWS_FINAL : 0);
+            join_finish(join, transaction, flags & JOIN_COMPLETE ? JOIN_ROWS_FINAL : 0);
         return;
     }
 }
@@ -325,24 +325,24 @@ void join_take_record(struct iso_join *join, const struct iso_history *block, ui
     struct taking taking = {
         join, block, transaction, join_new_record(join), block->flags[transaction], iso_status_of(block, transaction)};
     uint32_t number = taking.record;
-    join->taken++;
+    join->counters.taken++;
     join->stats.records++;
     fill_record(&taking);
     survey(&taking);
     if ((taking.flags & ISO_WRITES) || join->records.list[number].xid || in_band || waits_for_marker(&taking))
         set_identities(&taking, in_band);
-    if (came_before(&taking)) {
+    if (arrived_before(&taking)) {
         join->stats.record_repeats++;
         join_forget_record_as(join, number, ISO_RECORDS_REPEATED);
         return;
     }
-    if (came_late(&taking) || is_below_promise(&taking)) {
+    if (arrived_late(&taking) || is_below_promise(&taking)) {
         join->stats.late_records++;
         join_forget_record_as(join, number, ISO_RECORDS_LATE);
         return;
     }
-    if (has_no_place(&taking)) {
-        join_forget_without_place(join, number);
+    if (has_no_position(&taking)) {
+        join_forget_without_position(join, number);
         return;
     }
     join->stats.without_start += lacks_start(&taking);
@@ -357,5 +357,5 @@ void join_take_record(struct iso_join *join, const struct iso_history *block, ui
         forget_aborted(join);
     if (taking.status == ISO_UNKNOWN && !join->records.list[number].identity_count)
         join->records.unknown++;
-    look_for_rows(join, number);
+    find_rows(join, number);
 }

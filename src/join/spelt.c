@@ -1,16 +1,16 @@
 /* Clients' values as the stream spells them.
  *
  * What a driver makes of a value is another text than the stream's. By the schema of its column both are made one
- * (values/spelling.h): the stream's by its decoder, a client's here, when it leaves or is compared. A record may come
+ * (values/spelling.h): the stream's by its decoder, a client's here, when it leaves or is compared. A record may arrive
  * before any row of its table has, and then nothing is known of its columns yet; what has left by then, the engine's
- * contradictions are looked at again by whoever hears of them.
+ * contradictions are checked again by whoever receives them.
  */
 #include "values/spelling.h"
 #include "join/join_private.h"
 
 void iso_join_types_known(struct iso_join *join, uint32_t types)
 {
-    join->types = types;
+    join->tables.types = types;
 }
 
 static struct iso_json_text name_of(const struct iso_join *join, const struct join_table *table,
@@ -24,10 +24,10 @@ static struct iso_json_text name_of(const struct iso_join *join, const struct jo
 static struct iso_value_type type_of(struct iso_join *join, struct join_table *table)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
-    if (table->types != join->types) {
+    if (table->types != join->tables.types) {
         struct iso_json_text name = name_of(join, table, buffer);
         table->value = join->options.value_type(join->options.context, name.at, name.length, NULL, 0);
-        table->types = join->types;
+        table->types = join->tables.types;
     }
     return table->value;
 }
@@ -48,7 +48,7 @@ static bool spell_row(struct iso_join *join, const struct join_table *table, str
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct columns columns = {join, name_of(join, table, buffer)};
-    return iso_row_spell(&(struct iso_column_types){type_of_column, &columns}, text, &join->spelt);
+    return iso_row_spell(&(struct iso_column_types){type_of_column, &columns}, text, &join->scratch.spelt);
 }
 
 /* Of a table whose values no text has several spellings of, or one that is spelt already. */
@@ -68,14 +68,17 @@ static iso_atom spell(struct iso_join *join, struct join_table *table, struct is
     if (stays(type, atoms, value))
         return value;
     text.at = iso_atom_text(atoms, value, buffer, &text.length);
-    join->spelt.used = 0;
-    bool spelt = type.kind == ISO_VALUE_ROW ? spell_row(join, table, text) : iso_value_spell(type, text, &join->spelt);
-    return spelt ? iso_atoms_text(atoms, join->spelt.bytes ? join->spelt.bytes : "", join->spelt.used) : value;
+    join->scratch.spelt.used = 0;
+    bool spelt =
+        type.kind == ISO_VALUE_ROW ? spell_row(join, table, text) : iso_value_spell(type, text, &join->scratch.spelt);
+    return spelt ? iso_atoms_text(atoms, join->scratch.spelt.bytes ? join->scratch.spelt.bytes : "",
+                                  join->scratch.spelt.used)
+                 : value;
 }
 
 static bool nothing_is_known(const struct iso_join *join)
 {
-    return !join->types || !join->options.value_type;
+    return !join->tables.types || !join->options.value_type;
 }
 
 static struct join_table *table_of(struct iso_join *join, uint32_t key)
@@ -102,10 +105,10 @@ void join_spell_last(struct iso_join *join, struct iso_history *into)
     spell_operations(join, into, into->transaction_count - 1);
 }
 
-void join_spell_held(struct iso_join *join, const struct join_record *record)
+void join_spell_kept(struct iso_join *join, const struct join_record *record)
 {
-    if (record->held != ISO_NONE)
-        spell_operations(join, &join->records.held, record->held);
+    if (record->kept != ISO_NONE)
+        spell_operations(join, &join->records.kept, record->kept);
 }
 
 void join_spell_writes(struct iso_join *join, const struct join_record *record)
@@ -113,7 +116,8 @@ void join_spell_writes(struct iso_join *join, const struct join_record *record)
     if (nothing_is_known(join))
         return;
     for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next) {
-        iso_atom value = spell(join, table_of(join, join->rows.list[w].key), &join->texts, join->rows.list[w].after);
+        iso_atom value =
+            spell(join, table_of(join, join->rows.list[w].key), &join->texts.atoms, join->rows.list[w].after);
         join->rows.list[w].after = value;
     }
 }

@@ -75,7 +75,7 @@ void join_note_rows(struct iso_join *join, struct join_table *table)
     table->collected = true;
 }
 
-bool iso_join_look_again(struct iso_join *join, const struct iso_atoms *atoms, iso_atom name)
+bool iso_join_ask_coverage_again(struct iso_join *join, const struct iso_atoms *atoms, iso_atom name)
 {
     struct join_table *table = join_table_named(join, atoms, name);
     bool was_covered = table->coverage == JOIN_COVERED;
@@ -94,15 +94,16 @@ void join_tables_release(struct join_tables *tables)
 /* A name that a hand may have meant: the same but for case, one more or one less letter, or two in the other order. */
 static bool is_near(const char *one, size_t length, const char *other, size_t other_length)
 {
-    size_t same = 0, end = 0, least = length < other_length ? length : other_length;
+    size_t next_equal = 0, end = 0, least = length < other_length ? length : other_length;
     if (length == other_length && !strncasecmp(one, other, length))
         return true;
-    while (same < least && one[same] == other[same])
-        same++;
-    while (end < least - same && one[length - 1 - end] == other[other_length - 1 - end])
+    while (next_equal < least && one[next_equal] == other[next_equal])
+        next_equal++;
+    while (end < least - next_equal && one[length - 1 - end] == other[other_length - 1 - end])
         end++;
-    size_t left = length - same - end, right = other_length - same - end;
-    bool swapped = left == 2 && right == 2 && one[same] == other[same + 1] && one[same + 1] == other[same];
+    size_t left = length - next_equal - end, right = other_length - next_equal - end;
+    bool swapped =
+        left == 2 && right == 2 && one[next_equal] == other[next_equal + 1] && one[next_equal + 1] == other[next_equal];
     bool schema_missing = length < other_length && other[other_length - length - 1] == '.' &&
                           !memcmp(other + other_length - length, one, length);
     return swapped || schema_missing || (left + right == 1 && least > 1);

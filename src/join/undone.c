@@ -1,12 +1,12 @@
 /* Transactions that stand in the log and did not commit there.
  *
- * MariaDB's binlog holds a group that was rolled back when it touched something that cannot be (a temporary table), and
- * the rows of an XA transaction, which commits elsewhere, at its PREPARE. Debezium sends the rows of both; what tells
- * them apart from others is that their BEGIN has no END before the next BEGIN, which stands later in the log. (One that
+ * MariaDB's binlog has a group that was rolled back when it used something that cannot be (a temporary table), and
+ * the rows of an XA transaction, which commits elsewhere, at its PREPARE. Debezium sends the rows of both; they differ
+ * from others in that their BEGIN has no END before the next BEGIN, which stands later in the log. (One that
  * does not is a connector that started over.) Their rows are no versions; where the source says that XA is used
  * (`xa`), they are versions of unknown outcome, and unjudged. A client's record that such a transaction committed can
- * only be of XA: nothing says when it did, so it has no place. A statement that commits by itself has a BEGIN without
- * an END, too, and no rows.
+ * only be of XA: nothing says when it did, so it has no position. A statement that commits by itself has a BEGIN
+ * without an END, too, and no rows.
  */
 #include "join/join_private.h"
 
@@ -15,7 +15,7 @@ static bool is_same(struct join_identity left, struct join_identity right)
     return left.number == right.number && left.tag == right.tag;
 }
 
-/* Whether the log goes on at `event`, which begins another transaction than the one that is open. */
+/* Whether the log continues at `event`, which begins another transaction than the one that is open. */
 static bool goes_on(struct iso_join *join, struct join_identity identity, const struct iso_event *event)
 {
     const struct join_begun *begun = &join->begun;
@@ -23,10 +23,10 @@ static bool goes_on(struct iso_join *join, struct join_identity identity, const 
         return false;
     if (begun->commit && event->commit)
         return event->commit > begun->commit;
-    return !join_settled_find(join, identity);
+    return !join_dedup_find(join, identity);
 }
 
-void join_forget_without_place(struct iso_join *join, uint32_t record)
+void join_forget_without_position(struct iso_join *join, uint32_t record)
 {
     bool given = join->records.list[record].flags & JOIN_RECORD_GIVEN;
     join->stats.unplaced += !join->options.xa;
@@ -37,15 +37,15 @@ void join_forget_without_place(struct iso_join *join, uint32_t record)
 }
 
 /* What clients said of it. */
-static void settle_claims(struct iso_join *join, struct join_identity identity)
+static void finish_claims(struct iso_join *join, struct join_identity identity)
 {
     uint32_t record = join_map_get(&join->records.by_claim, identity);
     for (uint32_t next; record != ISO_NONE; record = next) {
-        next = join->records.list[record].same;
+        next = join->records.list[record].next_equal;
         if (join->records.list[record].status == ISO_UNKNOWN) {
             join_resolve(join, record, false, 0);
         } else if (join->records.list[record].status == ISO_COMMITTED) {
-            join_forget_without_place(join, record);
+            join_forget_without_position(join, record);
             continue;
         }
         join_forget_record(join, record);
@@ -54,9 +54,9 @@ static void settle_claims(struct iso_join *join, struct join_identity identity)
 
 static void note(struct iso_join *join, struct join_identity identity)
 {
-    if (!join_settled_find(join, identity))
-        join_settled_note(join, identity, ISO_ABSENT, 0);
-    join_settled_find(join, identity)->undone = true;
+    if (!join_dedup_find(join, identity))
+        join_dedup_note(join, identity, ISO_ABSENT, 0);
+    join_dedup_find(join, identity)->undone = true;
 }
 
 void join_undo_marker(struct iso_join *join, iso_atom tid)
@@ -64,7 +64,7 @@ void join_undo_marker(struct iso_join *join, iso_atom tid)
     struct join_identity marker = {tid, JOIN_BY_MARKER};
     if (tid == ISO_ABSENT)
         return;
-    settle_claims(join, marker);
+    finish_claims(join, marker);
     note(join, marker);
 }
 
@@ -74,8 +74,8 @@ static void undo(struct iso_join *join, struct join_identity identity)
     if (number == ISO_NONE) {
         if (join->begun.of_domain)
             join_log_note_begun(join, join->begun.commit, true);
-        if (!join_settled_find(join, identity)) {
-            settle_claims(join, identity);
+        if (!join_dedup_find(join, identity)) {
+            finish_claims(join, identity);
             note(join, identity);
         }
         return;
@@ -84,11 +84,11 @@ static void undo(struct iso_join *join, struct join_identity identity)
     join->stats.undone += transaction->rows.count > 0;
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
         join->keys.list[join->rows.list[r].key].content = 0; /* what was delivered last says nothing of what is there */
-    settle_claims(join, identity);
+    finish_claims(join, identity);
     if (join->options.xa)
-        join_give_unknown(join, transaction);
-    join_settled_add(join, transaction, ISO_ABSENT, 0);
-    join_settled_find(join, identity)->undone = true;
+        join_emit_unknown(join, transaction);
+    join_dedup_add(join, transaction, ISO_ABSENT, 0);
+    join_dedup_find(join, identity)->undone = true;
     for (uint32_t i = 0, r = transaction->markers.first; i < transaction->markers.count;
          i++, r = join->rows.list[r].next)
         note(join, (struct join_identity){join->rows.list[r].after, JOIN_BY_MARKER});
@@ -99,7 +99,7 @@ static void undo(struct iso_join *join, struct join_identity identity)
 void join_take_begin(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
 {
     struct join_identity identity;
-    join->ends_come = true;
+    join->source.has_ends = true;
     if (join->capability->closing != JOIN_CLOSES_AT_END || !join_identity_of(join, block, event, &identity) ||
         identity.tag != JOIN_BY_TEXT)
         return;

@@ -11,7 +11,7 @@ static uint32_t chained_rows(const struct iso_join *join)
     for (uint32_t i = 0; i < join->open.count; i++) {
         const struct join_transaction *transaction = &join->open.list[i];
         if (transaction->identity.tag)
-            rows += transaction->rows.count + transaction->markers.count + transaction->others_seen.count +
+            rows += transaction->rows.count + transaction->markers.count + transaction->last_others.count +
                     transaction->altered.count;
     }
     for (uint32_t i = 0; i < join->records.count; i++)
@@ -61,24 +61,24 @@ static void validate_records(const struct iso_join *join)
     for (uint32_t i = records->oldest; i != ISO_NONE; i = records->list[i].newer) {
         const struct join_record *record = &records->list[i];
         assert(i < records->count && record->older == before && !(record->flags & JOIN_RECORD_FREE));
-        assert(record->held == ISO_NONE || record->held < records->held.transaction_count);
+        assert(record->kept == ISO_NONE || record->kept < records->kept.transaction_count);
         before = i;
         waiting++;
     }
     assert(records->newest == before && records->waiting == waiting);
 }
 
-/* Commits without a position are sorted by xid; snapshots without a place belong to records that wait. */
-static void validate_places(const struct iso_join *join)
+/* Commits without a position are sorted by xid; snapshots without a position belong to records that wait. */
+static void validate_positions(const struct iso_join *join)
 {
-    const struct join_places *places = &join->places;
-    assert(places->commit_first <= places->commit_count && places->commit_count <= places->commit_capacity);
-    for (uint32_t i = places->commit_first + 1; i < places->commit_count; i++)
-        assert(places->commits[i - 1].xid <= places->commits[i].xid);
-    for (uint32_t i = 0; i < places->link_count; i++) {
-        assert(places->links[i].record < join->records.count);
-        assert(!(join->records.list[places->links[i].record].flags & JOIN_RECORD_FREE));
-        assert(join->records.list[places->links[i].record].unplaced);
+    const struct join_positions *positions = &join->positions;
+    assert(positions->commit_first <= positions->commit_count && positions->commit_count <= positions->commit_capacity);
+    for (uint32_t i = positions->commit_first + 1; i < positions->commit_count; i++)
+        assert(positions->commits[i - 1].xid <= positions->commits[i].xid);
+    for (uint32_t i = 0; i < positions->link_count; i++) {
+        assert(positions->links[i].record < join->records.count);
+        assert(!(join->records.list[positions->links[i].record].flags & JOIN_RECORD_FREE));
+        assert(join->records.list[positions->links[i].record].unplaced);
     }
 }
 
@@ -86,7 +86,7 @@ static void validate_log(const struct join_log *log)
 {
     for (uint32_t i = 1; i < log->count; i++)
         assert(log->list[i - 1].number < log->list[i].number &&
-               (log->broken || log->list[i - 1].place <= log->list[i].place));
+               (log->broken || log->list[i - 1].position <= log->list[i].position));
     for (uint32_t i = 1; i < log->alone_count; i++)
         assert(log->alone[i - 1] < log->alone[i]);
 }
@@ -96,7 +96,7 @@ void join_validate(const struct iso_join *join)
     validate_rows(join);
     validate_open(join);
     validate_records(join);
-    validate_places(join);
+    validate_positions(join);
     validate_log(&join->log);
 }
 

@@ -106,7 +106,7 @@ static bool read_status(struct iso_native *native, uint8_t *status)
         return false;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         *status = known[i].status;
-        if (iso_json_text_is(&text, known[i].name))
+        if (iso_json_is(&text, known[i].name))
             return true;
     }
     return native_refuse(native, at, "status is \"%.*s\", expected %s", native_shown(&text), text.at, expected);
@@ -120,8 +120,8 @@ static bool read_writes(struct iso_native *native, uint8_t *marks)
     const char *at = native_read_word(native, "writes", expected, &text);
     if (!at)
         return false;
-    *marks = iso_json_text_is(&text, "cdc") ? ISO_MARK_CDC_WRITES : 0;
-    return *marks || iso_json_text_is(&text, "all") ||
+    *marks = iso_json_is(&text, "cdc") ? ISO_MARK_CDC_WRITES : 0;
+    return *marks || iso_json_is(&text, "all") ||
            native_refuse(native, at, "writes is \"%.*s\", expected %s", native_shown(&text), text.at, expected);
 }
 
@@ -154,12 +154,12 @@ static unsigned known_member(const struct iso_json_text *name)
         if (!memcmp(name->at, known[i].name, 3))
             return known[i].bit;
     }
-    return iso_json_text_is(name, "status")     ? HAS_STATUS
-           : iso_json_text_is(name, "snapshot") ? HAS_SNAPSHOT
-           : iso_json_text_is(name, "begin")    ? HAS_BEGIN
-           : iso_json_text_is(name, "writes")   ? HAS_WRITES
-           : iso_json_text_is(name, "whole")    ? HAS_WHOLE
-                                                : 0;
+    return iso_json_is(name, "status")     ? HAS_STATUS
+           : iso_json_is(name, "snapshot") ? HAS_SNAPSHOT
+           : iso_json_is(name, "begin")    ? HAS_BEGIN
+           : iso_json_is(name, "writes")   ? HAS_WRITES
+           : iso_json_is(name, "whole")    ? HAS_WHOLE
+                                           : 0;
 }
 
 /* PostgreSQL's; or MariaDB's, which is a start, unless the record has one of its own. */

@@ -124,12 +124,12 @@ static unsigned known_member(const struct iso_json_text *name)
 {
     if (name->length == 1)
         return name->at[0] == 't' ? SEEN_KIND : name->at[0] == 'k' ? SEEN_KEY : name->at[0] == 'v' ? SEEN_VALUE : 0;
-    if (iso_json_text_is(name, "ots"))
+    if (iso_json_is(name, "ots"))
         return SEEN_OTS;
-    return iso_json_text_is(name, "lock")       ? SEEN_LOCK
-           : iso_json_text_is(name, "snapshot") ? SEEN_SNAPSHOT
-           : iso_json_text_is(name, "unknown")  ? SEEN_UNKNOWN
-                                                : 0;
+    return iso_json_is(name, "lock")       ? SEEN_LOCK
+           : iso_json_is(name, "snapshot") ? SEEN_SNAPSHOT
+           : iso_json_is(name, "unknown")  ? SEEN_UNKNOWN
+                                           : 0;
 }
 
 static bool read_member(struct iso_native *native, struct iso_history *history, unsigned member,

@@ -163,7 +163,7 @@ static bool read_pair(struct iso_native *native, const char *what, struct iso_st
     if (!iso_json_enter_object(&native->json))
         return native_scanner_fault(native);
     while (iso_json_member(&native->json, &name)) {
-        bool physical = iso_json_text_is(&name, "p"), logical = iso_json_text_is(&name, "l");
+        bool physical = iso_json_is(&name, "p"), logical = iso_json_is(&name, "l");
         if (!physical && !logical) {
             if (!iso_json_skip(&native->json))
                 return native_scanner_fault(native);

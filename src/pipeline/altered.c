@@ -2,7 +2,7 @@
  *
  * PostgreSQL shows a snapshot that is older than a TRUNCATE, or than an ALTER that rewrites the table, an empty table
  * (measured). So a read that found nothing where something stood is no violation if its table was altered after the
- * reader's snapshot: it is unjudged, reason `ddl`. The alteration may come later in the stream than the watermark that
+ * reader's snapshot: it is unjudged, reason `ddl`. The alteration may stand later in the stream than the watermark that
  * makes the read's verdict final: such a verdict waits here for the next watermark, or the end.
  *
  * Such a snapshot also meets no conflict with who wrote before the alteration: their versions are gone.
@@ -97,8 +97,8 @@ static char *copy_atom(const struct iso_atoms *atoms, iso_atom atom, size_t *len
     return iso_copy_text(text, *length);
 }
 
-void pipeline_hold_absent(struct iso_pipeline *pipeline, const struct iso_aion_event *event, uint8_t doubt,
-                          const char *line, size_t length, size_t start)
+void pipeline_defer_absent(struct iso_pipeline *pipeline, const struct iso_aion_event *event, uint8_t doubt,
+                           const char *line, size_t length, size_t start)
 {
     struct altered *altered = &pipeline->altered;
     ISO_GROW(altered->absents, altered->absent_count, altered->absent_capacity);
@@ -111,7 +111,7 @@ void pipeline_hold_absent(struct iso_pipeline *pipeline, const struct iso_aion_e
     absent->key = copy_atom(event->key_atoms, event->key, &absent->key_length);
 }
 
-/* It is a violation after all: no alteration came. */
+/* It is a violation after all: no alteration arrived. */
 static void release(struct iso_pipeline *pipeline, const struct absent *absent)
 {
     struct iso_atoms atoms;
@@ -123,10 +123,10 @@ static void release(struct iso_pipeline *pipeline, const struct absent *absent)
     event.key = iso_atoms_text(&atoms, absent->key, absent->key_length);
     event.unlisted = absent->unlisted;
     if (event.unlisted)
-        pipeline_tell_unlisted(pipeline, &event, (enum pipeline_doubt)absent->doubt);
+        pipeline_report_unlisted(pipeline, &event, (enum pipeline_doubt)absent->doubt);
     else
-        pipeline_say(pipeline, &event, pipeline->options.sink != NULL, absent->doubt, absent->line, absent->length,
-                     absent->start);
+        pipeline_write(pipeline, &event, pipeline->options.sink != NULL, absent->doubt, absent->line, absent->length,
+                       absent->start);
     iso_atoms_release(&atoms);
 }
 
@@ -137,7 +137,6 @@ static void forget(struct absent *absent)
     iso_free(absent->key);
 }
 
-/* Those that were held before the watermark, or the end, that has now been reached. */
 void pipeline_release_absent(struct iso_pipeline *pipeline, uint32_t count)
 {
     struct altered *altered = &pipeline->altered;

@@ -48,17 +48,17 @@ static void archive_findings(struct iso_archive *archive, struct findings *findi
 
 static void archive_times(struct iso_archive *archive, struct iso_pipeline *pipeline)
 {
-    uint32_t clock = pipeline->clock;
+    struct inputs *inputs = &pipeline->inputs;
+    uint32_t clock = pipeline->clock.kind;
     iso_archive_value(archive, "clock", &clock, sizeof clock);
-    pipeline->clock = clock;
-    ISO_ARCHIVE_VALUE(archive, pipeline->midway);
-    ISO_ARCHIVE_VALUE(archive, pipeline->year);
+    pipeline->clock.kind = clock;
+    ISO_ARCHIVE_AS(archive, "pipeline->midway", pipeline->doubts.midway);
+    ISO_ARCHIVE_AS(archive, "pipeline->year", pipeline->clock.year);
     ISO_ARCHIVE_VALUE(archive, pipeline->stats);
-    ISO_ARCHIVE_ANY(archive, "states", ISO_ARCHIVE_HEAP, pipeline->states, pipeline->state_count,
-                    pipeline->state_count);
-    for (uint32_t i = 0; i < pipeline->state_count; i++)
+    ISO_ARCHIVE_ANY(archive, "states", ISO_ARCHIVE_HEAP, inputs->list, inputs->count, inputs->count);
+    for (uint32_t i = 0; i < inputs->count; i++)
         iso_archive_expect(archive,
-                           pipeline->states[i].route == NO_ROUTE || pipeline->states[i].route <= pipeline->route_count);
+                           inputs->list[i].route == NO_ROUTE || inputs->list[i].route <= pipeline->routes.count);
 }
 
 static void archive_stairs(struct iso_archive *archive, struct stairs *stairs)
@@ -77,44 +77,50 @@ static void archive_grace(struct iso_archive *archive, struct grace *grace)
     ISO_ARCHIVE_VALUE(archive, grace->reached);
 }
 
-static void archive_told(struct iso_archive *archive, struct told *told)
+/* Slots of an id set, which are those of another process when they have been restored (finish_ids). */
+static void archive_ids(struct iso_archive *archive, const char *name, struct id_set *set)
 {
-    uint64_t slots = told->ids ? (uint64_t)told->mask + 1 : 0;
-    ISO_ARCHIVE_ANY(archive, "told", ISO_ARCHIVE_HEAP, told->ids, slots, slots);
-    ISO_ARCHIVE_VALUE(archive, told->used);
-    ISO_ARCHIVE_VALUE(archive, told->count);
-    ISO_ARCHIVE_VALUE(archive, told->from_engine);
-    iso_archive_expect(archive, !(slots & (slots - 1)) && slots <= UINT32_MAX && told->used <= slots);
-    told->mask = slots ? (uint32_t)(slots - 1) : 0;
-    if (archive->restoring && archive->error->status == ISO_OK && slots) {
-        iso_archive_expect(archive, told->count <= told->used);
-        if (archive->error->status == ISO_OK)
-            told_refill(told);
-    }
+    uint64_t slots = set->slots ? (uint64_t)set->mask + 1 : 0;
+    ISO_ARCHIVE_ANY(archive, name, ISO_ARCHIVE_HEAP, set->slots, slots, slots);
+    iso_archive_expect(archive, !(slots & (slots - 1)) && slots <= UINT32_MAX);
+    set->mask = slots ? (uint32_t)(slots - 1) : 0;
+}
+
+static void finish_ids(struct iso_archive *archive, struct id_set *set)
+{
+    iso_archive_expect(archive, !set->slots || (set->used <= set->mask && set->count <= set->used));
+    if (archive->restoring && archive->error->status == ISO_OK && set->slots)
+        id_set_refill(set);
+}
+
+static void archive_reported(struct iso_archive *archive, struct reported_ids *reported)
+{
+    archive_ids(archive, "told", &reported->ids);
+    ISO_ARCHIVE_AS(archive, "told->used", reported->ids.used);
+    ISO_ARCHIVE_AS(archive, "told->count", reported->ids.count);
+    ISO_ARCHIVE_AS(archive, "told->from_engine", reported->from_engine);
+    finish_ids(archive, &reported->ids);
 }
 
 static void archive_doubt(struct iso_archive *archive, struct iso_pipeline *pipeline)
 {
-    struct doubted *doubted = &pipeline->doubted;
-    uint64_t slots = doubted->slots ? doubted->mask + 1 : 0;
-    ISO_ARCHIVE_ANY(archive, "doubted", ISO_ARCHIVE_HEAP, doubted->slots, slots, slots);
-    ISO_ARCHIVE_VALUE(archive, doubted->count);
-    ISO_ARCHIVE_VALUE(archive, doubted->all);
-    ISO_ARCHIVE_VALUE(archive, pipeline->lacks);
-    ISO_ARCHIVE_VALUE(archive, pipeline->late);
-    ISO_ARCHIVE_VALUE(archive, pipeline->highest);
-    ISO_ARCHIVE_VALUE(archive, pipeline->beyond);
-    iso_archive_expect(archive, !(slots & (slots - 1)) && doubted->count <= slots);
-    doubted->mask = slots ? slots - 1 : 0;
-    if (archive->restoring && archive->error->status == ISO_OK && slots)
-        doubted_refill(doubted);
+    struct doubts *doubts = &pipeline->doubts;
+    archive_ids(archive, "doubted", &doubts->doubted);
+    ISO_ARCHIVE_AS(archive, "doubted->count", doubts->doubted.count);
+    ISO_ARCHIVE_AS(archive, "doubted->all", doubts->all);
+    ISO_ARCHIVE_AS(archive, "pipeline->lacks", doubts->lacks);
+    ISO_ARCHIVE_AS(archive, "pipeline->late", doubts->late);
+    ISO_ARCHIVE_AS(archive, "pipeline->highest", pipeline->clock.highest);
+    ISO_ARCHIVE_AS(archive, "pipeline->beyond", pipeline->clock.beyond);
+    doubts->doubted.used = (uint32_t)doubts->doubted.count; /* none is removed */
+    finish_ids(archive, &doubts->doubted);
 }
 
 /* What decoders have learned of their streams, route by route. */
 static void archive_decoders(struct iso_archive *archive, struct iso_pipeline *pipeline)
 {
-    for (uint32_t i = 0; i < pipeline->route_count; i++) {
-        struct iso_decoder *decoder = pipeline->routes[i].decoder;
+    for (uint32_t i = 0; i < pipeline->routes.count; i++) {
+        struct iso_decoder *decoder = pipeline->routes.list[i].decoder;
         if (decoder->class->archive)
             decoder->class->archive(decoder, archive);
     }
@@ -153,8 +159,8 @@ static void archive_changes(struct iso_archive *archive, struct iso_pipeline *pi
 {
     archive_altered(archive, &pipeline->altered);
     archive_grace(archive, &pipeline->grace);
-    archive_told(archive, &pipeline->cdc);
-    archive_told(archive, &pipeline->snapshots);
+    archive_reported(archive, &pipeline->reports.cdc);
+    archive_reported(archive, &pipeline->reports.snapshots);
     ISO_ARCHIVE_ANY(archive, "spellings", ISO_ARCHIVE_HEAP, pipeline->spellings.list, pipeline->spellings.count,
                     pipeline->spellings.count);
     iso_join_archive(archive, pipeline->join);
@@ -163,14 +169,14 @@ static void archive_changes(struct iso_archive *archive, struct iso_pipeline *pi
 void iso_pipeline_archive(struct iso_archive *archive, struct iso_pipeline *pipeline)
 {
     if (archive->restoring) {
-        iso_free(pipeline->states);
-        pipeline->states = NULL;
-        pipeline->state_count = 0;
+        iso_free(pipeline->inputs.list);
+        pipeline->inputs.list = NULL;
+        pipeline->inputs.count = 0;
     }
-    archive_inputs(archive, &pipeline->inputs);
+    archive_inputs(archive, &pipeline->inputs.names);
     archive_times(archive, pipeline);
-    archive_findings(archive, &pipeline->findings);
-    unlisted_archive(archive, &pipeline->unlisted);
+    archive_findings(archive, &pipeline->reports.findings);
+    unlisted_archive(archive, &pipeline->reports.unlisted);
     archive_doubt(archive, pipeline);
     archive_decoders(archive, pipeline);
     if (pipeline->join)

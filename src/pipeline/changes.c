@@ -1,76 +1,16 @@
 /* Between the join and the engine: transactions, outcomes and watermarks on their way in, CDC violations on their way
  * out.
  *
- * Without clients a row's before image is a read of the version that it replaced. One that is not that version is told
- * as CDC: the stream does not fit together. Of isolation a stream alone says nothing: a before image is the row that
- * was really replaced, whatever a client had read.
+ * Without clients a row's before image is a read of the version that it replaced. One that is not that version is
+ * reported as CDC: the stream does not fit together. Of isolation a stream alone says nothing: a before image is the
+ * row that was really replaced, whatever a client had read.
  *
- * The join asks the engine by probes (join/join.h): what it says of them as EXT is CDC. An instance of CDC is a
- * transaction and a key, told once, whatever found it first.
+ * The join asks the engine by probes (join/join.h): an EXT violation of one is a CDC violation. An instance of CDC is a
+ * transaction and a key, reported once, whatever found it first.
  */
 #include <string.h>
 
-#include "base/hash.h"
-#include "base/memory.h"
 #include "pipeline/pipeline_private.h"
-
-enum { REMOVED = 1, LEAST_SLOTS = 64 };
-
-/* ---- ids that were told ---- */
-
-static uint64_t *slot_of(const struct told *told, uint64_t id)
-{
-    uint32_t slot = (uint32_t)iso_hash_number(id) & told->mask;
-    while (told->ids[slot] && told->ids[slot] != id)
-        slot = (slot + 1) & told->mask;
-    return &told->ids[slot];
-}
-
-void told_refill(struct told *told)
-{
-    struct told old = *told;
-    uint32_t slots = LEAST_SLOTS;
-    while (slots < 4 * told->count)
-        slots *= 2;
-    told->ids = iso_allocate_zeroed(slots, sizeof *told->ids);
-    told->mask = slots - 1;
-    told->used = 0;
-    for (uint32_t i = 0; old.ids && i <= old.mask; i++)
-        if (old.ids[i] > REMOVED) {
-            *slot_of(told, old.ids[i]) = old.ids[i];
-            told->used++;
-        }
-    iso_free(old.ids);
-}
-
-static bool add_told(struct told *told, uint64_t id)
-{
-    if (!told->ids || told->used >= told->mask / 4 * 3)
-        told_refill(told);
-    uint64_t *slot = slot_of(told, id);
-    if (*slot)
-        return false;
-    *slot = id;
-    told->used++;
-    told->count++;
-    return true;
-}
-
-static bool remove_told(struct told *told, uint64_t id)
-{
-    uint64_t *slot = told->ids ? slot_of(told, id) : NULL;
-    if (!slot || !*slot)
-        return false;
-    *slot = REMOVED;
-    told->count--;
-    return true;
-}
-
-void told_release(struct told *told)
-{
-    iso_free(told->ids);
-    *told = (struct told){0};
-}
 
 /* ---- ids ---- */
 
@@ -91,10 +31,10 @@ static uint64_t id_of(const struct iso_aion_event *event)
     uint64_t digest = 0xcbf29ce484222325u + (uint64_t)event->axiom * 31 + event->level;
     digest = fold(digest, event->transaction.atoms, event->transaction.tid);
     digest = fold(digest, event->key_atoms, event->key);
-    return digest > REMOVED ? digest : digest + 2;
+    return digest > ID_SET_REMOVED ? digest : digest + 2;
 }
 
-/* ---- out: what the engine says of a probe ---- */
+/* ---- out: what the engine found of a probe ---- */
 
 static bool translate_probe(struct iso_pipeline *pipeline, struct iso_aion_event *event)
 {
@@ -104,11 +44,11 @@ static bool translate_probe(struct iso_pipeline *pipeline, struct iso_aion_event
     if (event->axiom != ISO_EXT ||
         !iso_join_probe_of(event->transaction.atoms, event->transaction.tid, &kind, &text, &length))
         return true;
-    iso_atoms_clear(&pipeline->names);
+    iso_atoms_clear(&pipeline->reports.probe_names);
     event->axiom = ISO_CDC;
     event->kind = kind;
-    event->transaction.tid = iso_atoms_text(&pipeline->names, text, length);
-    event->transaction.atoms = &pipeline->names;
+    event->transaction.tid = iso_atoms_text(&pipeline->reports.probe_names, text, length);
+    event->transaction.atoms = &pipeline->reports.probe_names;
     event->transaction.cts++; /* a probe stands just below the commit */
     event->operation = ISO_NONE;
     event->id = id_of(event);
@@ -118,15 +58,15 @@ static bool translate_probe(struct iso_pipeline *pipeline, struct iso_aion_event
         event->actual = (struct iso_aion_value){.count = 0};
     }
     if (event->state == ISO_AION_FINAL) {
-        pipeline->cdc.from_engine++;
-        return add_told(&pipeline->cdc, event->id);
+        pipeline->reports.cdc.from_engine++;
+        return id_set_add(&pipeline->reports.cdc.ids, event->id);
     }
-    if (event->state == ISO_AION_RETRACTED && remove_told(&pipeline->cdc, event->id))
-        pipeline->cdc.from_engine--;
+    if (event->state == ISO_AION_RETRACTED && id_set_remove(&pipeline->reports.cdc.ids, event->id))
+        pipeline->reports.cdc.from_engine--;
     return true;
 }
 
-/* ---- out: what the engine says of a change without a client ---- */
+/* ---- out: what the engine found of a change without a client ---- */
 
 static bool is_change(const struct iso_aion_event *event)
 {
@@ -140,7 +80,7 @@ static bool is_change(const struct iso_aion_event *event)
 }
 
 /* A before image that is not the version before it: EXT, or INT within a transaction. Both may be found of one key,
- * which is told once. */
+ * which is reported once. */
 static bool translate_change(struct iso_pipeline *pipeline, struct iso_aion_event *event)
 {
     struct iso_join_stats stats;
@@ -149,8 +89,8 @@ static bool translate_change(struct iso_pipeline *pipeline, struct iso_aion_even
     event->kind = stats.empty_ends ? ISO_GAP : ISO_BEFORE_IMAGE; /* changes came to nothing on their way */
     event->id = id_of(event);
     if (event->state == ISO_AION_RETRACTED)
-        remove_told(&pipeline->cdc, event->id);
-    return event->state != ISO_AION_FINAL || add_told(&pipeline->cdc, event->id);
+        id_set_remove(&pipeline->reports.cdc.ids, event->id);
+    return event->state != ISO_AION_FINAL || id_set_add(&pipeline->reports.cdc.ids, event->id);
 }
 
 /* ---- out ---- */
@@ -162,7 +102,7 @@ bool pipeline_is_left_out(struct iso_pipeline *pipeline, const struct iso_aion_e
     if (pipeline->options.judge_uncovered || !event->key_atoms || event->key == ISO_ABSENT)
         return false;
     const char *key = iso_atom_text(event->key_atoms, event->key, buffer, &length);
-    if (pipeline_covers(pipeline, key, length))
+    if (routes_find_key(&pipeline->routes, key, length))
         return false;
     bool is_final = event->state == ISO_AION_FINAL;
     pipeline->stats.left_out[event->axiom] += !is_final ? 0 : event->unlisted ? event->unlisted : 1;
@@ -184,8 +124,8 @@ static struct iso_aion_value value_of(const struct iso_atoms *atoms, const iso_a
     return (struct iso_aion_value){.atoms = atoms, .elements = atom, .count = *atom != ISO_ABSENT};
 }
 
-static void tell_finding(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
-                         const struct iso_join_finding *finding)
+static void report_finding(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
+                           const struct iso_join_finding *finding)
 {
     bool from_client = finding->client != UINT64_MAX;
     struct iso_aion_event event = {
@@ -213,8 +153,9 @@ static void tell_finding(struct iso_pipeline *pipeline, const struct iso_atoms *
     if (finding->axiom == ISO_CDC && from_client && finding->kind != ISO_BEFORE_IMAGE)
         pipeline_doubt_write(pipeline, &event);
     event.id = id_of(&event);
-    if (add_told(finding->axiom == ISO_CDC ? &pipeline->cdc : &pipeline->snapshots, event.id))
-        pipeline_tell(pipeline, &event);
+    struct reported_ids *reported = finding->axiom == ISO_CDC ? &pipeline->reports.cdc : &pipeline->reports.snapshots;
+    if (id_set_add(&reported->ids, event.id))
+        pipeline_report(pipeline, &event);
 }
 
 /* ---- in ---- */
@@ -240,13 +181,13 @@ enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, stru
             iso_aion_resolve(pipeline->engine, &out->block.atoms, step->tid, step->committed, step->cts, now);
             break;
         case ISO_JOIN_WATERMARK: {
-            uint32_t held = pipeline->altered.absent_count;
+            uint32_t deferred = pipeline->altered.absent_count;
             iso_aion_watermark(pipeline->engine, step->cts, now);
-            pipeline_release_absent(pipeline, held);
+            pipeline_release_absent(pipeline, deferred);
             break;
         }
         case ISO_JOIN_FINDING:
-            tell_finding(pipeline, &out->block.atoms, &step->finding);
+            report_finding(pipeline, &out->block.atoms, &step->finding);
             break;
         }
     }
@@ -298,12 +239,12 @@ void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_s
         stats->absent_altered + stats->excused_reads + stats->join.reads_gone[ISO_READS_OWN_ORDER];
     engine->operations = less(engine->operations, stats->join.probe_reads + stats->join.initial_versions);
     engine->foreign = less(engine->foreign, stats->join.initial_versions);
-    engine->counts[ISO_EXT] = less(engine->counts[ISO_EXT],
-                                   pipeline->cdc.from_engine + stats->absent_altered + pipeline->altered.absent_count);
+    engine->counts[ISO_EXT] = less(engine->counts[ISO_EXT], pipeline->reports.cdc.from_engine + stats->absent_altered +
+                                                                pipeline->altered.absent_count);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         engine->counts[axiom] = less(engine->counts[axiom], stats->left_out[axiom]);
     if (!pipeline->options.clients && !stats->join.records) /* all reads are before images */
         engine->counts[ISO_EXT] = engine->counts[ISO_INT] = 0;
-    engine->counts[ISO_CDC] += pipeline->cdc.count;
-    engine->counts[ISO_TIMESTAMP] += pipeline->snapshots.count;
+    engine->counts[ISO_CDC] += pipeline->reports.cdc.ids.count;
+    engine->counts[ISO_TIMESTAMP] += pipeline->reports.snapshots.ids.count;
 }

@@ -3,11 +3,11 @@
  * How long a year is follows from the watermark itself: in every unit and packing below, wall clocks of the years 2005
  * to 2085 fill a range of their own. Logical clocks that only count know no years, and nothing is far from them.
  *
- * A record that lies far ahead makes nobody else late. A watermark does: all that comes after it. One that no clock
+ * A record that lies far ahead makes nobody else late. A watermark does: all that arrives after it. One that no clock
  * explains is refused: one that lies further above every timestamp before it than --max-ahead says. Where that says
  * nothing: a year, if those are a wall clock's, else 2^32 times the largest of them, or of 2^16; and 2^63, since no
- * database hands out such timestamps, which is all that holds before a timestamp came, and beside change streams, where
- * watermarks may count something else. */
+ * database hands out such timestamps, which is all that holds before a timestamp arrived, and beside change streams,
+ * where watermarks may count something else. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -43,28 +43,30 @@ static void take_far_ahead(struct iso_pipeline *pipeline, uint64_t timestamp, ui
     struct input *state = pipeline_input(pipeline, iso_origin_input(origin));
     stats->far_ahead++;
     if (!state->far_ahead && pipeline->options.on_far_ahead)
-        pipeline->options.on_far_ahead(pipeline->options.context, &pipeline->inputs.list[iso_origin_input(origin)],
-                                       iso_origin_place(origin), timestamp, stats->watermark);
+        pipeline->options.on_far_ahead(pipeline->options.context,
+                                       &pipeline->inputs.names.list[iso_origin_input(origin)], iso_origin_place(origin),
+                                       timestamp, stats->watermark);
     state->far_ahead = true;
 }
 
-void pipeline_look_ahead(struct iso_pipeline *pipeline, uint64_t timestamp, uint64_t origin)
+void pipeline_note_far_ahead(struct iso_pipeline *pipeline, uint64_t timestamp, uint64_t origin)
 {
-    if (pipeline->year && timestamp > pipeline->stats.watermark &&
-        timestamp - pipeline->stats.watermark >= pipeline->year)
+    if (pipeline->clock.year && timestamp > pipeline->stats.watermark &&
+        timestamp - pipeline->stats.watermark >= pipeline->clock.year)
         take_far_ahead(pipeline, timestamp, origin);
 }
 
-void pipeline_look_ahead_all(struct iso_pipeline *pipeline, uint32_t first, uint32_t end)
+void pipeline_note_far_ahead_all(struct iso_pipeline *pipeline, uint32_t first, uint32_t end)
 {
-    const struct iso_history *block = &pipeline->events.block;
-    for (uint32_t t = first; pipeline->year && t < end; t++)
-        pipeline_look_ahead(pipeline, block->cts[t] > block->sts[t] ? block->cts[t] : block->sts[t], block->origin[t]);
+    const struct iso_history *block = &pipeline->batch.events.block;
+    for (uint32_t t = first; pipeline->clock.year && t < end; t++)
+        pipeline_note_far_ahead(pipeline, block->cts[t] > block->sts[t] ? block->cts[t] : block->sts[t],
+                                block->origin[t]);
 }
 
 void pipeline_set_year(struct iso_pipeline *pipeline)
 {
-    pipeline->year = year_at(pipeline->stats.watermark);
+    pipeline->clock.year = year_at(pipeline->stats.watermark);
 }
 
 /* ---- watermarks ---- */
@@ -78,10 +80,10 @@ static uint64_t sum(uint64_t one, uint64_t other)
     return one > UINT64_MAX - other ? UINT64_MAX : one + other;
 }
 
-/* The highest watermark that what came explains. */
+/* The highest watermark that what arrived explains. */
 static uint64_t explained(const struct iso_pipeline *pipeline)
 {
-    uint64_t highest = pipeline->highest, year = year_at(highest);
+    uint64_t highest = pipeline->clock.highest, year = year_at(highest);
     if (pipeline->options.max_ahead)
         return highest > ISO_AION_START ? sum(highest, pipeline->options.max_ahead) : UINT64_MAX;
     if (highest >= NO_CLOCK)
@@ -101,34 +103,34 @@ bool pipeline_is_explained(const struct iso_pipeline *pipeline, uint64_t waterma
     snprintf(reason, size,
              "watermark %" PRIu64 " would make all that follows late, and nothing explains it: the latest timestamp "
              "before it is %" PRIu64 ", so that at most %" PRIu64 " was expected (--max-ahead)",
-             watermark, pipeline->highest, most);
+             watermark, pipeline->clock.highest, most);
     return false;
 }
 
-/* A record that lies too far ahead says nothing of where the clock stands, unless it is one of many in a row. */
+/* A record that lies too far ahead shows nothing of where the clock stands, unless it is one of many in a row. */
 static void note_far(struct iso_pipeline *pipeline, uint64_t timestamp)
 {
-    pipeline->beyond++;
-    if (timestamp <= explained(pipeline) || pipeline->beyond == FAR_IN_A_ROW) {
-        pipeline->highest = timestamp;
-        pipeline->beyond = 0;
+    pipeline->clock.beyond++;
+    if (timestamp <= explained(pipeline) || pipeline->clock.beyond == FAR_IN_A_ROW) {
+        pipeline->clock.highest = timestamp;
+        pipeline->clock.beyond = 0;
     }
 }
 
 void pipeline_note_timestamp(struct iso_pipeline *pipeline, uint64_t timestamp)
 {
-    uint64_t highest = pipeline->highest, near = pipeline->options.max_ahead ? 0 : highest >> NEAR_BITS;
+    uint64_t highest = pipeline->clock.highest, near = pipeline->options.max_ahead ? 0 : highest >> NEAR_BITS;
     if (timestamp > highest && timestamp - highest > near) {
         note_far(pipeline, timestamp);
         return;
     }
-    pipeline->highest = timestamp > highest ? timestamp : highest;
-    pipeline->beyond = 0;
+    pipeline->clock.highest = timestamp > highest ? timestamp : highest;
+    pipeline->clock.beyond = 0;
 }
 
 void pipeline_note_timestamps(struct iso_pipeline *pipeline, uint32_t first, uint32_t end)
 {
-    const struct iso_history *block = &pipeline->events.block;
+    const struct iso_history *block = &pipeline->batch.events.block;
     for (uint32_t t = first; t < end; t++) {
         uint64_t sts = block->flags[t] & ISO_HAS_STS ? block->sts[t] : 0;
         uint64_t cts = block->flags[t] & ISO_HAS_CTS ? block->cts[t] : 0;

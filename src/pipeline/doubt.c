@@ -1,4 +1,4 @@
-/* What is doubtful, and why: doubt stays with the transactions, keys and inputs that it touches.
+/* What is doubtful, and why: doubt stays with the transactions, keys and inputs that it concerns.
  *
  * Two records that contradict each other are both judged, and whatever names either is doubtful: which of them is right
  * nobody knows, and it is not the one that came first. So it is with two that use a key as a list and as a single
@@ -10,63 +10,26 @@
 #include <string.h>
 
 #include "aion/values.h"
-#include "base/hash.h"
 #include "base/memory.h"
 #include "pipeline/pipeline_private.h"
 
-enum { LEAST_SLOTS = 64 };
-
-/* ---- digests of what is doubtful ---- */
-
-static uint64_t *slot_of(const struct doubted *doubted, uint64_t digest)
-{
-    size_t slot = iso_hash_number(digest) & doubted->mask;
-    while (doubted->slots[slot] && doubted->slots[slot] != digest)
-        slot = (slot + 1) & doubted->mask;
-    return &doubted->slots[slot];
-}
-
-void doubted_refill(struct doubted *doubted)
-{
-    struct doubted old = *doubted;
-    size_t size = LEAST_SLOTS;
-    while (size < 4 * doubted->count)
-        size *= 2;
-    doubted->slots = iso_allocate_zeroed(size, sizeof *doubted->slots);
-    doubted->mask = size - 1;
-    for (size_t i = 0; old.slots && i <= old.mask; i++)
-        if (old.slots[i])
-            *slot_of(doubted, old.slots[i]) = old.slots[i];
-    iso_free(old.slots);
-}
-
 /* False: it was there. Once there is no room for more, everything is doubtful. */
-static bool add(struct doubted *doubted, uint64_t digest)
+static bool doubt(struct doubts *doubts, uint64_t digest)
 {
-    if (doubted->count >= PIPELINE_DOUBTED_MOST)
-        doubted->all = true;
-    if (doubted->all)
-        return false;
-    if (!doubted->slots || doubted->count >= doubted->mask / 2)
-        doubted_refill(doubted);
-    uint64_t *slot = slot_of(doubted, digest);
-    if (*slot)
-        return false;
-    *slot = digest;
-    doubted->count++;
-    return true;
+    doubts->all |= doubts->doubted.count >= PIPELINE_DOUBTED_MOST;
+    return !doubts->all && id_set_add(&doubts->doubted, digest);
 }
 
-static bool holds(const struct doubted *doubted, uint64_t digest)
+static bool is_doubted(const struct doubts *doubts, uint64_t digest)
 {
-    return doubted->all || (doubted->slots && *slot_of(doubted, digest));
+    return doubts->all || id_set_has(&doubts->doubted, digest);
 }
 
-void doubted_release(struct doubted *doubted)
+void doubts_release(struct doubts *doubts)
 {
-    iso_free(doubted->slots);
-    iso_free(doubted->counted);
-    *doubted = (struct doubted){0};
+    id_set_release(&doubts->doubted);
+    iso_free(doubts->counted);
+    *doubts = (struct doubts){0};
 }
 
 /* ---- names ---- */
@@ -76,7 +39,7 @@ enum salt { TID = 1, KEY, WRITE, UNWRITTEN };
 static uint64_t name_of(enum salt salt, uint64_t one, uint64_t other)
 {
     uint64_t digest = aion_mix(one + salt * 0x9e3779b97f4a7c15u) + aion_mix(other);
-    return digest ? digest : 1;
+    return digest > ID_SET_REMOVED ? digest : digest + 2;
 }
 
 static uint64_t party(const struct iso_aion_party *party)
@@ -144,44 +107,44 @@ static bool names_input(const struct pipeline_grounds *grounds, uint32_t input)
 bool pipeline_is_doubted(void *context, const struct iso_atoms *atoms, iso_atom tid)
 {
     const struct iso_pipeline *pipeline = context;
-    return holds(&pipeline->doubted, name_of(TID, aion_atom_digest(atoms, tid), 0));
+    return is_doubted(&pipeline->doubts, name_of(TID, aion_atom_digest(atoms, tid), 0));
 }
 
 static bool is_key_doubted(const struct iso_pipeline *pipeline, uint64_t key)
 {
-    return pipeline->doubted.count && holds(&pipeline->doubted, name_of(KEY, key, 0));
+    return pipeline->doubts.doubted.count && is_doubted(&pipeline->doubts, name_of(KEY, key, 0));
 }
 
 /* All pairs of the key that one of its writers makes doubtful, those that are listed among them. */
 void pipeline_doubted_pairs(void *context, const struct iso_atoms *atoms, iso_atom key, uint64_t pairs)
 {
     struct iso_pipeline *pipeline = context;
-    struct doubted *doubted = &pipeline->doubted;
+    struct doubts *doubts = &pipeline->doubts;
     struct iso_aion_event event = {.state = ISO_AION_TENTATIVE, .key_atoms = atoms, .key = key};
     uint64_t digest = aion_atom_digest(atoms, key);
     if (is_key_doubted(pipeline, digest) || (pipeline->join && pipeline_is_left_out(pipeline, &event)))
         return;
-    ISO_GROW(doubted->counted, doubted->counted_count, doubted->counted_capacity);
-    doubted->counted[doubted->counted_count++] = digest;
+    ISO_GROW(doubts->counted, doubts->counted_count, doubts->counted_capacity);
+    doubts->counted[doubts->counted_count++] = digest;
     pipeline->stats.doubted[ISO_NOCONFLICT] += pairs;
 }
 
 static bool was_counted(const struct iso_pipeline *pipeline, const struct finding *finding)
 {
-    const struct doubted *doubted = &pipeline->doubted;
-    if (finding->axiom != ISO_NOCONFLICT || !doubted->counted_count)
+    const struct doubts *doubts = &pipeline->doubts;
+    if (finding->axiom != ISO_NOCONFLICT || !doubts->counted_count)
         return false;
-    uint64_t key = aion_atom_digest(&pipeline->findings.atoms, finding->key);
-    for (size_t i = 0; i < doubted->counted_count; i++)
-        if (doubted->counted[i] == key)
+    uint64_t key = aion_atom_digest(&pipeline->reports.findings.atoms, finding->key);
+    for (size_t i = 0; i < doubts->counted_count; i++)
+        if (doubts->counted[i] == key)
             return true;
     return false;
 }
 
-/* What rests on a transaction, or on the writes of an input (`tid` 0), and was told as certain is told again. */
-static void doubt_again(struct iso_pipeline *pipeline, uint64_t tid, uint32_t input, enum pipeline_doubt doubt)
+/* What rests on a transaction, or on the writes of an input (`tid` 0), and was reported as certain is reported again. */
+static void doubt_again(struct iso_pipeline *pipeline, uint64_t tid, uint32_t input, enum pipeline_doubt why)
 {
-    struct findings *findings = &pipeline->findings;
+    struct findings *findings = &pipeline->reports.findings;
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->list[i];
         const struct pipeline_grounds *grounds = &finding->grounds;
@@ -190,7 +153,7 @@ static void doubt_again(struct iso_pipeline *pipeline, uint64_t tid, uint32_t in
         if (!rests || !finding->text || finding->doubt)
             continue;
         pipeline->stats.doubted[finding->axiom] += !was_counted(pipeline, finding);
-        pipeline_tell_again(pipeline, finding, doubt);
+        pipeline_report_again(pipeline, finding, why);
     }
 }
 
@@ -199,10 +162,10 @@ void pipeline_contradiction(void *context, const struct iso_history *history, ui
     struct iso_pipeline *pipeline = context;
     pipeline->stats.contradictions++;
     uint64_t tid = name_of(TID, aion_atom_digest(&history->atoms, history->tid[t]), 0);
-    if (add(&pipeline->doubted, tid))
+    if (doubt(&pipeline->doubts, tid))
         doubt_again(pipeline, tid, 0, PIPELINE_CONTRADICTION);
-    pipeline->doubted.counted_count = 0;
-    pipeline_tell_contradiction(pipeline, history, t, first);
+    pipeline->doubts.counted_count = 0;
+    pipeline_report_contradiction(pipeline, history, t, first);
 }
 
 void pipeline_late(void *context, uint64_t origin)
@@ -211,7 +174,7 @@ void pipeline_late(void *context, uint64_t origin)
     struct input *input = pipeline_input(pipeline, iso_origin_input(origin));
     if (!input->late)
         doubt_again(pipeline, 0, iso_origin_input(origin), PIPELINE_LATE);
-    input->late = pipeline->late = true;
+    input->late = pipeline->doubts.late = true;
 }
 
 void pipeline_lacks(struct iso_pipeline *pipeline, uint32_t number)
@@ -219,20 +182,20 @@ void pipeline_lacks(struct iso_pipeline *pipeline, uint32_t number)
     struct input *input = pipeline_input(pipeline, number);
     if (!input->lacks)
         doubt_again(pipeline, 0, number, PIPELINE_SKIPPED);
-    input->lacks = pipeline->lacks = true;
+    input->lacks = pipeline->doubts.lacks = true;
 }
 
 void pipeline_doubt_key(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom key)
 {
-    add(&pipeline->doubted, name_of(KEY, aion_atom_digest(atoms, key), 0));
+    doubt(&pipeline->doubts, name_of(KEY, aion_atom_digest(atoms, key), 0));
 }
 
 void pipeline_doubt_write(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
     uint64_t tid = aion_atom_digest(event->transaction.atoms, event->transaction.tid);
-    add(&pipeline->doubted, name_of(WRITE, tid, key_of(event)));
+    doubt(&pipeline->doubts, name_of(WRITE, tid, key_of(event)));
     if (event->kind == ISO_UNWRITTEN) /* its row is no version, and may be what somebody read */
-        add(&pipeline->doubted, name_of(UNWRITTEN, key_of(event), 0));
+        doubt(&pipeline->doubts, name_of(UNWRITTEN, key_of(event), 0));
 }
 
 /* ---- what is doubtful ---- */
@@ -240,27 +203,27 @@ void pipeline_doubt_write(struct iso_pipeline *pipeline, const struct iso_aion_e
 static bool is_contradicted(const struct iso_pipeline *pipeline, const struct iso_aion_event *event,
                             const struct pipeline_grounds *grounds)
 {
-    const struct doubted *doubted = &pipeline->doubted;
+    const struct doubts *doubts = &pipeline->doubts;
     const struct iso_aion_party *writers[] = {&event->writer_expected, &event->writer_actual};
     uint64_t key = key_of(event);
-    if (!doubted->count)
+    if (!doubts->doubted.count)
         return false;
-    if (holds(doubted, name_of(KEY, key, 0)) || (event->expected.is_list && pipeline->stats.contradictions))
+    if (is_doubted(doubts, name_of(KEY, key, 0)) || (event->expected.is_list && pipeline->stats.contradictions))
         return true;
     for (int p = 0; p < PIPELINE_PARTIES; p++)
-        if (grounds->parties[p] && holds(doubted, grounds->parties[p]))
+        if (grounds->parties[p] && is_doubted(doubts, grounds->parties[p]))
             return true;
     bool reads = event->axiom == ISO_EXT || event->kind == ISO_BEFORE_IMAGE;
-    if (reads && !is_known(&event->writer_actual) && holds(doubted, name_of(UNWRITTEN, key, 0)))
+    if (reads && !is_known(&event->writer_actual) && is_doubted(doubts, name_of(UNWRITTEN, key, 0)))
         return true;
     for (int w = 0; w < 2 && reads; w++)
         if (is_known(writers[w]) &&
-            holds(doubted, name_of(WRITE, aion_atom_digest(writers[w]->atoms, writers[w]->tid), key)))
+            is_doubted(doubts, name_of(WRITE, aion_atom_digest(writers[w]->atoms, writers[w]->tid), key)))
             return true;
     return false;
 }
 
-/* Whether writes that lack, or may still come late, may explain it. Who wrote what a read saw is told with the final
+/* Whether writes that lack, or may still come late, may explain it. Who wrote what a read saw is known with the final
  * verdict only. */
 static bool may_be_explained(const struct iso_pipeline *pipeline, const struct iso_aion_event *event,
                              const struct pipeline_grounds *grounds, bool late)
@@ -269,7 +232,8 @@ static bool may_be_explained(const struct iso_pipeline *pipeline, const struct i
         return true;
     for (int p = 0; p < PIPELINE_PARTIES; p++) {
         uint32_t input = grounds->inputs[p];
-        if (input < pipeline->state_count && (late ? pipeline->states[input].late : pipeline->states[input].lacks))
+        if (input < pipeline->inputs.count &&
+            (late ? pipeline->inputs.list[input].late : pipeline->inputs.list[input].lacks))
             return true;
     }
     return false;
@@ -284,16 +248,16 @@ enum pipeline_doubt pipeline_doubt_of(const struct iso_pipeline *pipeline, const
         return PIPELINE_MEMORY;
     if (!grounds.on_writes)
         return PIPELINE_CERTAIN;
-    if (pipeline->lacks && may_be_explained(pipeline, event, &grounds, false))
+    if (pipeline->doubts.lacks && may_be_explained(pipeline, event, &grounds, false))
         return PIPELINE_SKIPPED;
-    if (pipeline->late && may_be_explained(pipeline, event, &grounds, true))
+    if (pipeline->doubts.late && may_be_explained(pipeline, event, &grounds, true))
         return PIPELINE_LATE;
-    /* What comes below that is not taken, so that its writes lack. */
+    /* What arrives below that is not taken, so that its writes lack. */
     if (iso_aion_closed_early(pipeline->engine) && (event->state != ISO_AION_FINAL || grounds.anywhere))
         return PIPELINE_MEMORY;
     if (event->assumed)
         return PIPELINE_BEFORE_START;
-    bool before = pipeline->midway && event->state == ISO_AION_FINAL && lacks_writer(event);
+    bool before = pipeline->doubts.midway && event->state == ISO_AION_FINAL && lacks_writer(event);
     return before ? PIPELINE_BEFORE_START : PIPELINE_CERTAIN;
 }
 

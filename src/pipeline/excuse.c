@@ -1,9 +1,9 @@
-/* Contradictions that say nothing of the database: they are counted as unjudged, and never told.
+/* Contradictions that say nothing of the database: they are counted as unjudged, and never reported.
  *
  * `lossy`: of a table whose source says that the log lacks changes of it (lossy=yes). `spelling`: the two values may be
  * one, spelt in two ways (spelling.c); where they surely are, there is no contradiction, and nothing is counted. `ddl`:
- * a conflict of writers between whose commits the table was emptied (altered.c). A contradiction is told tentatively
- * before it is final; both are left out.
+ * a conflict of writers between whose commits the table was emptied (altered.c). A contradiction is reported
+ * tentatively before it is final; both are left out.
  */
 #include <string.h>
 
@@ -14,7 +14,8 @@ static bool is_lossy(const struct iso_pipeline *pipeline, const struct iso_aion_
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *key = iso_atom_text(event->key_atoms, event->key, buffer, &length);
-    return pipeline_is_lossy(pipeline, key, length);
+    const struct route *route = routes_find_key(&pipeline->routes, key, length);
+    return route && route->traits.lossy;
 }
 
 /* What was reported and is right by now is retracted: the same is expected then as was read. */

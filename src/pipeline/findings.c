@@ -1,11 +1,11 @@
-/* Final violations for the summary: at most twice the limit are held, then the last of the order go. */
+/* Final violations for the summary: at most twice the limit are kept, then the last of the order go. */
 #define _GNU_SOURCE
 #include <assert.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "pipeline/pipeline_private.h"
+#include "pipeline/findings.h"
 
 enum { SLACK = 2 };
 
@@ -14,7 +14,7 @@ static iso_atom keep(struct findings *findings, const struct iso_atoms *atoms, i
     return atoms && atom != ISO_ABSENT ? iso_atoms_copy(&findings->atoms, atoms, atom) : ISO_ABSENT;
 }
 
-/* Where an id stands, or may stand. Ids are digests. */
+/* The slot of an id, or that where it would stand. Ids are digests. */
 static size_t *slot_of(const struct findings *findings, uint64_t id)
 {
     size_t at = iso_hash_number(id) & findings->mask;
@@ -64,12 +64,12 @@ void findings_trim(struct findings *findings)
 
 bool findings_remove(struct findings *findings, uint64_t id, bool *doubtful)
 {
-    size_t place = findings->mask ? *slot_of(findings, id) : 0;
-    if (!place || !findings->list[place - 1].text)
+    size_t number = findings->mask ? *slot_of(findings, id) : 0;
+    if (!number || !findings->list[number - 1].text)
         return false;
-    *doubtful = findings->list[place - 1].doubt;
-    iso_free(findings->list[place - 1].text);
-    findings->list[place - 1].text = NULL;
+    *doubtful = findings->list[number - 1].doubt;
+    iso_free(findings->list[number - 1].text);
+    findings->list[number - 1].text = NULL;
     return true;
 }
 

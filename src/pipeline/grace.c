@@ -92,7 +92,7 @@ void pipeline_note_time(struct iso_pipeline *pipeline, const struct iso_message 
         return;
     if (message->timestamp_type == ISO_TIMESTAMP_NONE || message->timestamp <= 0) {
         if (!state->is_change_stream && !state->timeless && pipeline->options.on_timeless)
-            pipeline->options.on_timeless(pipeline->options.context, &pipeline->inputs.list[message->input]);
+            pipeline->options.on_timeless(pipeline->options.context, &pipeline->inputs.names.list[message->input]);
         state->timeless |= !state->is_change_stream;
         return;
     }
@@ -106,7 +106,7 @@ void pipeline_note_time(struct iso_pipeline *pipeline, const struct iso_message 
 
 void pipeline_note_snapshots(struct iso_pipeline *pipeline, const struct iso_message *message, uint32_t first)
 {
-    const struct iso_history *block = &pipeline->events.block;
+    const struct iso_history *block = &pipeline->batch.events.block;
     const struct input *state = pipeline_input(pipeline, message->input);
     if (!is_used(pipeline) || !block->snapshot || state->is_change_stream || state->timeless)
         return;
@@ -119,8 +119,8 @@ void pipeline_note_snapshots(struct iso_pipeline *pipeline, const struct iso_mes
 static uint64_t stream_watermark(const struct iso_pipeline *pipeline)
 {
     uint64_t least = UINT64_MAX;
-    for (uint32_t i = 0; i < pipeline->state_count; i++) {
-        const struct input *state = &pipeline->states[i];
+    for (uint32_t i = 0; i < pipeline->inputs.count; i++) {
+        const struct input *state = &pipeline->inputs.list[i];
         if (!state->counts || !state->is_change_stream)
             continue;
         uint64_t own = state->has_watermark ? state->watermark : 0;
@@ -155,8 +155,8 @@ bool iso_pipeline_time(const struct iso_pipeline *pipeline, uint64_t now, uint64
     *time = UINT64_MAX;
     if (!is_used(pipeline))
         return false;
-    for (uint32_t i = 0; i < pipeline->state_count; i++) {
-        const struct input *state = &pipeline->states[i];
+    for (uint32_t i = 0; i < pipeline->inputs.count; i++) {
+        const struct input *state = &pipeline->inputs.list[i];
         bool silent = (state->at_end || state->idle) && grace->stream_time;
         uint64_t stream = silent ? grace->stream_time + (now - grace->stream_seen) : 0;
         uint64_t reached = stream > state->reached ? stream : state->reached;
@@ -181,7 +181,7 @@ enum iso_status iso_pipeline_reached(struct iso_pipeline *pipeline, uint64_t tim
         return ISO_OK;
     pass(&grace->promise, time - pipeline->options.grace_ms);
     pipeline_advance(pipeline, now);
-    return pipeline_look(pipeline, now, error);
+    return pipeline_recheck(pipeline, now, error);
 }
 
 /* ---- ends ---- */
@@ -194,5 +194,5 @@ enum iso_status iso_pipeline_at_end(struct iso_pipeline *pipeline, uint32_t inpu
     if (!pipeline->join || !pipeline_is_change_stream(pipeline, input))
         return ISO_OK;
     iso_join_at_end(pipeline->join, input, true);
-    return pipeline_look(pipeline, now, error);
+    return pipeline_recheck(pipeline, now, error);
 }

@@ -1,4 +1,4 @@
-/* A verdict event as one line of JSON, told to the sink. */
+/* A verdict event as one line of JSON, for the sink. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,8 +44,8 @@ static struct iso_reported_atom atom_of(const struct iso_aion_party *party)
                            : (struct iso_reported_atom){&none, ISO_ABSENT};
 }
 
-static void add_place(struct grounds *grounds, const struct iso_inputs *inputs, const struct iso_aion_party *party,
-                      uint32_t operation)
+static void add_location(struct grounds *grounds, const struct iso_inputs *inputs, const struct iso_aion_party *party,
+                         uint32_t operation)
 {
     uint32_t input = iso_origin_input(party->origin);
     if (input >= inputs->count)
@@ -62,17 +62,17 @@ static void add_place(struct grounds *grounds, const struct iso_inputs *inputs, 
 }
 
 /* Every record that the verdict rests on, the blamed transaction's first. */
-static void add_places(struct grounds *grounds, const struct iso_inputs *inputs, const struct iso_aion_event *event)
+static void add_locations(struct grounds *grounds, const struct iso_inputs *inputs, const struct iso_aion_event *event)
 {
     const struct iso_aion_party *others[] = {&event->other, &event->writer_expected, &event->writer_actual,
                                              &event->cause};
-    add_place(grounds, inputs, &event->transaction, event->operation);
+    add_location(grounds, inputs, &event->transaction, event->operation);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         bool repeated = !is_known(others[i]) || others[i]->origin == event->transaction.origin;
         for (size_t j = 0; j < i && !repeated; j++)
             repeated = is_known(others[j]) && others[j]->origin == others[i]->origin;
         if (!repeated)
-            add_place(grounds, inputs, others[i], ISO_NONE);
+            add_location(grounds, inputs, others[i], ISO_NONE);
     }
 }
 
@@ -168,7 +168,7 @@ static void put_violation(const struct iso_pipeline *pipeline, struct iso_text *
     struct iso_reported_atom tids[] = {atom_of(&event->transaction), atom_of(&event->other)};
     struct grounds grounds = {.commit_count = 0};
     add_commits(pipeline, &grounds, event);
-    add_places(&grounds, &pipeline->inputs, event);
+    add_locations(&grounds, &pipeline->inputs.names, event);
     struct iso_reported reported = {.axiom = iso_axiom_name(event->axiom),
                                     .kind = iso_violation_kind_name(event->kind),
                                     .tids = tids,
@@ -194,6 +194,26 @@ static void put_violation(const struct iso_pipeline *pipeline, struct iso_text *
     iso_reported_put_members(line, &reported);
 }
 
+/* ---- what is reported ---- */
+
+void reports_init(struct reports *reports, uint32_t max_violations)
+{
+    *reports = (struct reports){.findings.limit = max_violations};
+    iso_atoms_init(&reports->findings.atoms);
+    iso_atoms_init(&reports->unlisted.atoms);
+    iso_atoms_init(&reports->probe_names);
+}
+
+void reports_release(struct reports *reports)
+{
+    id_set_release(&reports->cdc.ids);
+    id_set_release(&reports->snapshots.ids);
+    findings_release(&reports->findings);
+    unlisted_release(&reports->unlisted);
+    iso_atoms_release(&reports->probe_names);
+    iso_text_release(&reports->line);
+}
+
 static void count(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
     struct iso_pipeline_stats *stats = &pipeline->stats;
@@ -211,39 +231,39 @@ void pipeline_emit(void *context, const struct iso_aion_event *event)
         (pipeline_is_left_out(pipeline, &translated) || pipeline_excuses(pipeline, &translated, true)))
         return;
     if (!pipeline->join || pipeline_translate(pipeline, &translated))
-        pipeline_tell(pipeline, &translated);
+        pipeline_report(pipeline, &translated);
 }
 
-/* Of what is not final only that what was told as final is taken back. */
-static bool is_told(const struct iso_pipeline *pipeline, const struct iso_aion_event *event, bool was_final)
+/* With `final_only`, of what is not final only that what was reported as final is retracted. */
+static bool is_reported(const struct iso_pipeline *pipeline, const struct iso_aion_event *event, bool was_final)
 {
     bool matters = event->state == ISO_AION_FINAL || (event->state == ISO_AION_RETRACTED && was_final);
     return pipeline->options.sink && (matters || !pipeline->options.final_only);
 }
 
-static void say(struct iso_pipeline *pipeline, bool told, const char *line, size_t length)
+static void write_line(struct iso_pipeline *pipeline, bool reported, const char *line, size_t length)
 {
-    if (told && pipeline->failure.status == ISO_OK && iso_aion_failure(pipeline->engine)->status == ISO_OK)
-        pipeline->options.sink(pipeline->options.sink_context, line, length, &pipeline->failure);
+    if (reported && pipeline->reports.failure.status == ISO_OK && iso_aion_failure(pipeline->engine)->status == ISO_OK)
+        pipeline->options.sink(pipeline->options.sink_context, line, length, &pipeline->reports.failure);
 }
 
-void pipeline_say(struct iso_pipeline *pipeline, const struct iso_aion_event *event, bool told, uint8_t doubt,
-                  const char *line, size_t length, size_t start)
+void pipeline_write(struct iso_pipeline *pipeline, const struct iso_aion_event *event, bool reported, uint8_t doubt,
+                    const char *line, size_t length, size_t start)
 {
     count(pipeline, event);
     if (event->state == ISO_AION_FINAL) {
         pipeline->stats.doubted[event->axiom] += doubt != PIPELINE_CERTAIN;
         pipeline->stats.final_doubtful += doubt != PIPELINE_CERTAIN;
-        struct finding *finding = findings_add(&pipeline->findings, event, line + start, length - start - 1);
+        struct finding *finding = findings_add(&pipeline->reports.findings, event, line + start, length - start - 1);
         finding->grounds = pipeline_grounds_of(pipeline, event);
         finding->doubt = doubt;
-        findings_trim(&pipeline->findings);
+        findings_trim(&pipeline->reports.findings);
     }
-    say(pipeline, told, line, length);
+    write_line(pipeline, reported, line, length);
 }
 
-void pipeline_tell_unlisted(struct iso_pipeline *pipeline, const struct iso_aion_event *event,
-                            enum pipeline_doubt doubt)
+void pipeline_report_unlisted(struct iso_pipeline *pipeline, const struct iso_aion_event *event,
+                              enum pipeline_doubt doubt)
 {
     uint64_t doubtful = pipeline_doubtful_unlisted(pipeline, event, doubt);
     pipeline->stats.doubted[event->axiom] += doubtful;
@@ -252,15 +272,15 @@ void pipeline_tell_unlisted(struct iso_pipeline *pipeline, const struct iso_aion
     pipeline_count_unlisted(pipeline, event);
 }
 
-void pipeline_tell(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+void pipeline_report(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
-    struct iso_text *line = &pipeline->line;
+    struct iso_text *line = &pipeline->reports.line;
     bool was_doubtful = false;
     bool was_final =
-        event->state != ISO_AION_TENTATIVE && findings_remove(&pipeline->findings, event->id, &was_doubtful);
-    bool told = is_told(pipeline, event, was_final);
+        event->state != ISO_AION_TENTATIVE && findings_remove(&pipeline->reports.findings, event->id, &was_doubtful);
+    bool reported = is_reported(pipeline, event, was_final);
     pipeline->stats.doubted[event->axiom] -= was_doubtful;
-    if (!told && event->state != ISO_AION_FINAL && !event->unlisted) {
+    if (!reported && event->state != ISO_AION_FINAL && !event->unlisted) {
         count(pipeline, event);
         return;
     }
@@ -268,7 +288,7 @@ void pipeline_tell(struct iso_pipeline *pipeline, const struct iso_aion_event *e
     enum pipeline_doubt doubt = pipeline_doubt_of(pipeline, event);
     pipeline->stats.before_start += doubt == PIPELINE_BEFORE_START;
     if (event->unlisted && !pipeline_may_be_altered(pipeline, event)) {
-        pipeline_tell_unlisted(pipeline, event, doubt);
+        pipeline_report_unlisted(pipeline, event, doubt);
         return;
     }
     put_head(pipeline, line, event, pipeline_doubt_name(doubt));
@@ -276,12 +296,12 @@ void pipeline_tell(struct iso_pipeline *pipeline, const struct iso_aion_event *e
     put_violation(pipeline, line, event);
     iso_text_put(line, "\n");
     if (pipeline_may_be_altered(pipeline, event))
-        pipeline_hold_absent(pipeline, event, (uint8_t)doubt, line->bytes, line->used, start);
+        pipeline_defer_absent(pipeline, event, (uint8_t)doubt, line->bytes, line->used, start);
     else
-        pipeline_say(pipeline, event, told, (uint8_t)doubt, line->bytes, line->used, start);
+        pipeline_write(pipeline, event, reported, (uint8_t)doubt, line->bytes, line->used, start);
 }
 
-/* The line of one that was told as final, once more. */
+/* The line of one that was reported as final, once more. */
 static void put_finding(const struct iso_pipeline *pipeline, struct iso_text *line, const struct finding *finding)
 {
     struct iso_aion_event event = {.state = ISO_AION_FINAL, .id = finding->id, .by_deadline = finding->by_deadline};
@@ -291,21 +311,21 @@ static void put_finding(const struct iso_pipeline *pipeline, struct iso_text *li
     iso_text_put(line, "\n");
 }
 
-void pipeline_tell_again(struct iso_pipeline *pipeline, struct finding *finding, enum pipeline_doubt doubt)
+void pipeline_report_again(struct iso_pipeline *pipeline, struct finding *finding, enum pipeline_doubt doubt)
 {
-    struct iso_text *line = &pipeline->line;
+    struct iso_text *line = &pipeline->reports.line;
     finding->doubt = (uint8_t)doubt;
     put_finding(pipeline, line, finding);
-    say(pipeline, pipeline->options.sink != NULL, line->bytes, line->used);
+    write_line(pipeline, pipeline->options.sink != NULL, line->bytes, line->used);
 }
 
-void iso_pipeline_standing(struct iso_pipeline *pipeline, void (*tell)(void *context, const char *line, size_t length),
-                           void *context)
+void iso_pipeline_standing(struct iso_pipeline *pipeline,
+                           void (*report)(void *context, const char *line, size_t length), void *context)
 {
-    for (size_t i = 0; i < pipeline->findings.count; i++) {
-        if (!pipeline->findings.list[i].text)
+    for (size_t i = 0; i < pipeline->reports.findings.count; i++) {
+        if (!pipeline->reports.findings.list[i].text)
             continue;
-        put_finding(pipeline, &pipeline->line, &pipeline->findings.list[i]);
-        tell(context, pipeline->line.bytes, pipeline->line.used);
+        put_finding(pipeline, &pipeline->reports.line, &pipeline->reports.findings.list[i]);
+        report(context, pipeline->reports.line.bytes, pipeline->reports.line.used);
     }
 }

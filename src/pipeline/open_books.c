@@ -18,7 +18,7 @@ static void open_messages(const struct opening *opening)
     const struct iso_pipeline_intake *intake = opening->intake;
     uint64_t *of = opening->books->of[ISO_UNIT_MESSAGES];
     opening->books->came[ISO_UNIT_MESSAGES] = intake->messages;
-    of[ISO_BOOK_JUDGED] = intake->telling;
+    of[ISO_BOOK_JUDGED] = intake->with_content;
     of[ISO_BOOK_PROTOCOL] = intake->protocol;
     of[ISO_BOOK_IGNORED] = intake->empty;
     of[ISO_BOOK_BAD] = intake->undecodable;

@@ -31,146 +31,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "aion/aion.h"
 #include "base/text.h"
-#include "values/spelling.h"
 #include "iso/inputs.h"
 #include "iso/source.h"
-#include "join/join.h"
-#include "pipeline/order.h"
 #include "pipeline/books.h"
-
-enum iso_on_bad_record { ISO_BAD_FAIL, ISO_BAD_SKIP, ISO_BAD_DEAD_LETTER };
-
-/* What befell a table, by its own stream. */
-enum iso_table_news {
-    ISO_NEWS_COLUMNS,   /* its rows have other columns */
-    ISO_NEWS_EMPTIED,   /* truncated, dropped, or renamed away */
-    ISO_NEWS_PARTLY,    /* a part of it was */
-    ISO_NEWS_REWRITTEN, /* its values are spelt otherwise, or its rows are those of another */
-    ISO_NEWS_LEFT_OUT,  /* nothing covers it from now on, for a reason */
-    ISO_TABLE_NEWS
-};
-const char *iso_table_news_name(enum iso_table_news news);
-
-/* Takes a line (with its newline). ISO_FAILED stops the pipeline. */
-typedef enum iso_status (*iso_pipeline_sink)(void *context, const char *line, size_t length, struct iso_error *error);
-
-enum { ISO_SPELLINGS_MAX = 256 };
-
-/* A column of which contradictions are not judged, since their texts may be one value. */
-struct iso_pipeline_spelling {
-    char column[ISO_SPELLING_NAME];                           /* "public.acct.balance" */
-    char stream[ISO_SPELLING_TEXT], other[ISO_SPELLING_TEXT]; /* of the first; cut to that */
-    uint64_t count;
-    uint8_t kind;         /* enum iso_value_kind: what a schema says of the column */
-    bool of_client;       /* a client's text; else the stream has both */
-    bool may_have_schema; /* messages of its source can bring one */
-};
-
-struct iso_pipeline_options {
-    enum iso_level level;
-    bool session_order;
-    bool seeks_order; /* SER, where commits give the order of versions only: order.h */
-    uint32_t shards;
-    iso_aion_run run; /* of the shards, as in struct iso_aion_options; or NULL */
-    void *runner;
-    /* 0: no deadlines. Beside change streams and clients it begins with the end of the grace, and settling, if it is
-     * on, also keeps tentative verdicts back until the grace has passed and half of it. */
-    uint64_t finality_timeout_ms;
-    uint64_t settle_ms;               /* as in struct iso_aion_options; without deadlines untimed */
-    uint64_t idle_timeout_ms;         /* 0: every input is waited for */
-    uint64_t grace_ms;                /* of message time; 0: nothing follows from message times */
-    uint64_t retention, memory_limit; /* as in struct iso_aion_options, and so are these: */
-    const char *spill;
-    bool spill_stays;
-    void (*spill_at)(void *context, const char *point); /* of `context` below */
-    bool spill_all;
-    unsigned spill_segment_bits;
-    uint64_t (*memory_in_use)(void);
-    const char *changes; /* kind of the change streams, all of one database; NULL: none, and no join */
-    bool clients;        /* as in struct iso_join_options, if there are changes */
-    bool records_first;
-    enum iso_join_markers markers;
-    bool one_group;
-    bool xa; /* as in struct iso_join_options */
-    uint64_t patience_ms, waiting_limit;
-    void (*on_joined)(void *context, const struct iso_history *block); /* the joined history, block by block */
-    uint64_t
-        max_ahead; /* a watermark that lies further above every timestamp before it is a bad record; 0: clock.c says */
-    unsigned hlc_bits; /* timestamps {p,l} become p << hlc_bits | l; 0: pairs are refused */
-    enum iso_on_bad_record on_bad_record;
-    uint32_t max_violations; /* in the summary; 0: all */
-    uint32_t max_per_key;    /* as in struct iso_aion_options */
-    bool judge_uncovered;    /* as in struct iso_join_options */
-    bool strict_coverage;    /* operations on tables without a source make the verdict undecided */
-    bool level_given;        /* the level was asked for, and is not just the default */
-    bool initial_known;      /* what was there before the streams begin, be it nothing */
-    bool final_only;         /* no tentative and no retracted lines but for what had been final */
-    /* Sees transactions of the block before the engine does; true: it takes them, and the engine is not to. Or NULL. */
-    bool (*on_transactions)(void *context, const struct iso_history *block, uint32_t first, uint32_t count,
-                            struct iso_error *error);
-    iso_pipeline_sink sink; /* verdict lines; NULL: only the summary */
-    void *sink_context;
-    /* `message` NULL: it came earlier than what is being fed. */
-    void (*on_bad)(void *context, const struct iso_message *message, const char *place, const char *reason);
-    /* As on_bad, of a record that is judged and contradicts another, which came earlier. */
-    void (*on_doubtful)(void *context, const struct iso_message *message, const char *place, const char *reason);
-    /* As often as the stream says it. `reason`: of ISO_NEWS_LEFT_OUT, else NULL; no name: all tables. */
-    void (*on_table)(void *context, const char *place, const char *table, size_t length, enum iso_table_news news,
-                     const char *reason);
-    void (*on_idle)(void *context, const struct iso_inputs_entry *input, bool idle);
-    /* Once for each column: two texts may be one value, and nothing says whether they are. */
-    void (*on_spelling)(void *context, const struct iso_pipeline_spelling *spelling);
-    /* Once for each input of clients: its messages have no time, so that nothing follows from theirs. */
-    void (*on_timeless)(void *context, const struct iso_inputs_entry *input);
-    /* Once for each input: a timestamp in it lies a year or more above the watermark. */
-    void (*on_far_ahead)(void *context, const struct iso_inputs_entry *input, uint64_t offset, uint64_t timestamp,
-                         uint64_t watermark);
-    /* Once: memory was short, and all below `timestamp` was made final without a watermark (aion/fit.c). */
-    void (*on_closed_early)(void *context, uint64_t timestamp);
-    /* Once: memory was short, and so many transactions were given up as in iso_aion_given_up. */
-    void (*on_given_up)(void *context, uint64_t transactions);
-    void *context; /* of those above */
-};
-
-struct iso_pipeline_stats {
-    uint64_t messages, bytes;
-    struct iso_pipeline_intake { /* one side of the books (pipeline/books.h) */
-        uint64_t messages;       /* all of them; of those, that held rows or records, only what is protocol, nothing: */
-        uint64_t telling, protocol, empty, undecodable;
-        uint64_t rows, records, reads;       /* in them; reads: of records */
-        uint64_t given, given_reads;         /* transactions to the engine */
-        uint64_t refused, refused_reads;     /* of these, by it */
-        uint64_t elsewhere, elsewhere_reads; /* records that on_transactions took */
-    } intake;
-    uint64_t watermarks; /* records */
-    uint64_t ignored;    /* tombstones and the like */
-    uint64_t unrouted;   /* of topics that no source names */
-    uint64_t bad_records;
-    uint64_t contradictions;      /* records that contradict another, both of them judged (pipeline/doubt.c) */
-    uint64_t far_ahead;           /* transactions and watermarks a year or more above the watermark; wall clocks only */
-    uint64_t before_start;        /* final EXT and CDC verdicts that what came before the streams begin may explain */
-    uint64_t doubted[ISO_AXIOMS]; /* final verdicts that are doubtful, for whatever reason */
-    uint64_t absent_altered;      /* reads of nothing, unjudged since their table was altered after their snapshot */
-    uint64_t unjudged[ISO_UNJUDGED_REASONS]; /* reads, by reason, whoever found it */
-    uint64_t excused[ISO_UNJUDGED_REASONS];  /* contradictions that were not told, by why (pipeline/excuse.c) */
-    uint64_t excused_reads;                  /* of them, the engine's that are not probes */
-    uint64_t left_out[ISO_AXIOMS]; /* found by the engine and not told: these, and of tables that are not covered */
-    uint64_t left_out_reads;       /* of those tables */
-    uint64_t went_idle;            /* times that an input was left behind */
-    uint64_t final, tentative, retracted; /* lines told */
-    uint64_t final_doubtful;              /* of those final */
-    uint64_t watermark;                   /* the pipeline's */
-    bool has_watermark;
-    struct iso_aion_stats engine; /* without what the join asked of it; CDC violations among its counts */
-    struct iso_join_stats join;
-    bool has_join;
-};
+#include "pipeline/options.h"
+#include "pipeline/order.h"
+#include "pipeline/stats.h"
 
 struct iso_pipeline;
 
 enum { ISO_PIPELINE_FILE = -1 };
+
+const char *iso_table_news_name(enum iso_table_news news);
 
 /* SI, SESSION on, one shard, no timeouts, fail, 1000 violations. */
 void iso_pipeline_options_init(struct iso_pipeline_options *options);
@@ -183,13 +56,6 @@ struct iso_inputs *iso_pipeline_inputs(struct iso_pipeline *pipeline);
 
 /* Messages of `topic` go through `decoder`, which the pipeline then owns. `whole_rows`: its values are whole rows. */
 void iso_pipeline_route(struct iso_pipeline *pipeline, const char *topic, struct iso_decoder *decoder, bool whole_rows);
-
-/* What a source says of its tables. */
-struct iso_route_traits {
-    bool lossy;      /* the log lacks changes of them: contradictions of their rows are unjudged */
-    bool caseless;   /* keys are equal whatever their case and the blanks behind them */
-    bool unreported; /* clients do not say what they write there, or in another transaction than the log has it */
-};
 
 /* Of the route added last. */
 void iso_pipeline_route_traits(struct iso_pipeline *pipeline, const struct iso_route_traits *traits);

@@ -1,7 +1,7 @@
 /* Contradictions of two texts that are one value, or may be.
  *
- * By the schema of their column (values/spelling.h). Equal: there is no contradiction. Not clear: it is unjudged, and told
- * once for each column, with what both texts are.
+ * By the schema of their column (values/spelling.h). Equal: there is no contradiction. Not clear: it is unjudged, and
+ * reported once for each column, with what both texts are.
  */
 #include <string.h>
 
@@ -11,27 +11,10 @@
 
 /* ---- what is known of columns ---- */
 
-struct iso_value_type pipeline_value_type(void *context, const char *table, size_t length, const char *column,
-                                          size_t column_length)
-{
-    const struct route *route = pipeline_route_to(context, table, length);
-    if (!route || !route->decoder->class->value_type)
-        return (struct iso_value_type){0};
-    struct iso_value_type type =
-        route->decoder->class->value_type(route->decoder, table, length, column, column_length);
-    if (type.kind == ISO_VALUE_INTEGER_64 && route->decoder->only_signed)
-        type.kind = ISO_VALUE_INTEGER;
-    return type;
-}
-
 void pipeline_note_types(struct iso_pipeline *pipeline)
 {
-    uint32_t types = 0;
-    for (uint32_t i = 0; pipeline->join && i < pipeline->route_count; i++) {
-        const struct iso_decoder *decoder = pipeline->routes[i].decoder;
-        types += decoder->class->types_known ? decoder->class->types_known(decoder) : 0;
-    }
-    if (pipeline->join && types)
+    uint32_t types = pipeline->join ? routes_types_known(&pipeline->routes) : 0;
+    if (types)
         iso_join_types_known(pipeline->join, types);
 }
 
@@ -46,15 +29,15 @@ struct table {
 static struct iso_value_type type_of_column(void *context, struct iso_json_text column)
 {
     const struct table *table = context;
-    return pipeline_value_type(table->pipeline, table->name.at, table->name.length, column.at, column.length);
+    return routes_value_type(&table->pipeline->routes, table->name.at, table->name.length, column.at, column.length);
 }
 
 static struct table table_of(struct iso_pipeline *pipeline, const char *key, size_t length)
 {
     const char *slash = memchr(key, '/', length);
     struct table table = {.pipeline = pipeline, .name = {key, slash ? (size_t)(slash - key) : length}};
-    table.route = pipeline_route_to(pipeline, table.name.at, table.name.length);
-    table.type = pipeline_value_type(pipeline, table.name.at, table.name.length, NULL, 0);
+    table.route = routes_find(&pipeline->routes, table.name.at, table.name.length);
+    table.type = routes_value_type(&pipeline->routes, table.name.at, table.name.length, NULL, 0);
     return table;
 }
 

@@ -20,7 +20,8 @@ static bool judges_reads(const struct iso_pipeline *pipeline, const struct iso_p
 /* Whether isolation is asked about: without clients it only is if a level was asked for. */
 static bool asks_for_level(const struct iso_pipeline *pipeline)
 {
-    return !pipeline->join || pipeline->options.clients || pipeline->expects_records || pipeline->options.level_given;
+    return !pipeline->join || pipeline->options.clients || pipeline->routes.expects_records ||
+           pipeline->options.level_given;
 }
 
 const char *iso_pipeline_level_name(const struct iso_pipeline *pipeline)
@@ -343,6 +344,6 @@ void iso_pipeline_summary(struct iso_pipeline *pipeline, const struct iso_books 
     if (pipeline->join)
         put_left_out(pipeline, text);
     put_spellings(pipeline, text);
-    put_findings(text, pipeline, &pipeline->findings);
+    put_findings(text, pipeline, &pipeline->reports.findings);
     iso_text_put(text, "}\n");
 }

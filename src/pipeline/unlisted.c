@@ -1,7 +1,7 @@
-/* What is over the list of a key, or of a session: counted, and told at the end in a line for each.
+/* What is over the list of a key, or of a session: counted, and reported at the end in a line for each.
  *
- * Counts stand by axiom and name, in the order in which the first of them came. There is one for a thousand violations
- * at most (the limit of a list), so that this is small.
+ * Counts stand by axiom and name, in the order in which the first of them arrived. There is one for a thousand
+ * violations at most (the limit of a list), so that this is small.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static struct unlisted_count *count_of(struct unlisted *unlisted, enum iso_axiom
 
 void pipeline_count_unlisted(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
-    struct unlisted *unlisted = &pipeline->unlisted;
+    struct unlisted *unlisted = &pipeline->reports.unlisted;
     const struct iso_atoms *from = event->axiom == ISO_SESSION ? event->session_atoms : event->key_atoms;
     iso_atom name = event->axiom == ISO_SESSION ? event->session : event->key;
     if (event->state == ISO_AION_TENTATIVE)
@@ -67,7 +67,7 @@ void pipeline_count_unlisted(struct iso_pipeline *pipeline, const struct iso_aio
 
 static uint64_t id_of(const struct iso_pipeline *pipeline, const struct unlisted_count *count)
 {
-    const struct iso_atoms *atoms = &pipeline->unlisted.atoms;
+    const struct iso_atoms *atoms = &pipeline->reports.unlisted.atoms;
     struct iso_aion_event event = {.level = pipeline->options.level,
                                    .axiom = count->axiom,
                                    .transaction = {.atoms = atoms, .tid = ISO_ABSENT},
@@ -79,7 +79,7 @@ static uint64_t id_of(const struct iso_pipeline *pipeline, const struct unlisted
 
 static void put_line(const struct iso_pipeline *pipeline, const struct unlisted_count *count, struct iso_text *line)
 {
-    struct iso_reported_atom name = {&pipeline->unlisted.atoms, count->name};
+    struct iso_reported_atom name = {&pipeline->reports.unlisted.atoms, count->name};
     char id[32];
     snprintf(id, sizeof id, "%016" PRIx64, id_of(pipeline, count));
     struct iso_reported reported = {.head = {.id = id, .state = "unlisted", .level = iso_pipeline_level_name(pipeline)},
@@ -91,16 +91,16 @@ static void put_line(const struct iso_pipeline *pipeline, const struct unlisted_
     iso_text_put(line, "\n");
 }
 
-void pipeline_tell_all_unlisted(struct iso_pipeline *pipeline)
+void pipeline_report_all_unlisted(struct iso_pipeline *pipeline)
 {
-    const struct unlisted *unlisted = &pipeline->unlisted;
-    struct iso_text *line = &pipeline->line;
+    const struct unlisted *unlisted = &pipeline->reports.unlisted;
+    struct iso_text *line = &pipeline->reports.line;
     for (uint32_t i = 0; i < unlisted->count && pipeline->options.sink; i++) {
-        if (!unlisted->list[i].violations || pipeline->failure.status != ISO_OK)
+        if (!unlisted->list[i].violations || pipeline->reports.failure.status != ISO_OK)
             continue;
         line->used = 0;
         put_line(pipeline, &unlisted->list[i], line);
-        pipeline->options.sink(pipeline->options.sink_context, line->bytes, line->used, &pipeline->failure);
+        pipeline->options.sink(pipeline->options.sink_context, line->bytes, line->used, &pipeline->reports.failure);
     }
 }
 

@@ -2,16 +2,22 @@
 #include "base/memory.h"
 #include "pipeline/pipeline_private.h"
 
+void inputs_release(struct inputs *inputs)
+{
+    iso_inputs_release(&inputs->names);
+    iso_free(inputs->list);
+}
+
 struct input *pipeline_input(struct iso_pipeline *pipeline, uint32_t input)
 {
-    if (input >= pipeline->state_count) {
-        uint32_t count = (uint32_t)iso_column_capacity(pipeline->state_count, input + 1);
-        pipeline->states = iso_reallocate(pipeline->states, count * sizeof *pipeline->states);
-        for (uint32_t i = pipeline->state_count; i < count; i++)
-            pipeline->states[i] = (struct input){0};
-        pipeline->state_count = count;
+    if (input >= pipeline->inputs.count) {
+        uint32_t count = (uint32_t)iso_column_capacity(pipeline->inputs.count, input + 1);
+        pipeline->inputs.list = iso_reallocate(pipeline->inputs.list, count * sizeof *pipeline->inputs.list);
+        for (uint32_t i = pipeline->inputs.count; i < count; i++)
+            pipeline->inputs.list[i] = (struct input){0};
+        pipeline->inputs.count = count;
     }
-    return &pipeline->states[input];
+    return &pipeline->inputs.list[input];
 }
 
 /* What an input has promised: by records of its own, else by their message times. */
@@ -29,9 +35,9 @@ static bool leads(const struct iso_pipeline *pipeline, const struct input *state
 
 uint64_t iso_pipeline_ahead(const struct iso_pipeline *pipeline, uint32_t input)
 {
-    if (input >= pipeline->state_count || !leads(pipeline, &pipeline->states[input]))
+    if (input >= pipeline->inputs.count || !leads(pipeline, &pipeline->inputs.list[input]))
         return 0;
-    return pipeline->states[input].ahead;
+    return pipeline->inputs.list[input].ahead;
 }
 
 /* Whether others wait for it: none has promised less, or is less far in its stream. */
@@ -43,14 +49,14 @@ static bool holds_back(const struct iso_pipeline *pipeline, const struct input *
     if (state->counts &&
         (!promise_of(pipeline, state, &own) || (pipeline->stats.has_watermark && own <= pipeline->stats.watermark)))
         return true;
-    return state->is_change_stream && iso_join_holds_back(pipeline->join, input);
+    return state->is_change_stream && iso_join_delays_others(pipeline->join, input);
 }
 
 struct iso_pipeline_input iso_pipeline_input(const struct iso_pipeline *pipeline, uint32_t input)
 {
-    if (input >= pipeline->state_count)
+    if (input >= pipeline->inputs.count)
         return (struct iso_pipeline_input){.watermark = 0};
-    const struct input *state = &pipeline->states[input];
+    const struct input *state = &pipeline->inputs.list[input];
     struct iso_pipeline_input known = {.is_idle = state->idle, .at_end = state->at_end};
     known.has_watermark = promise_of(pipeline, state, &known.watermark);
     known.is_change_stream = state->is_change_stream;
@@ -88,13 +94,13 @@ void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t no
     if (state->is_change_stream)
         iso_join_left_behind(pipeline->join, input, false);
     if (pipeline->options.on_idle)
-        pipeline->options.on_idle(pipeline->options.context, &pipeline->inputs.list[input], false);
+        pipeline->options.on_idle(pipeline->options.context, &pipeline->inputs.names.list[input], false);
 }
 
 static bool all_idle(const struct iso_pipeline *pipeline)
 {
-    for (uint32_t i = 0; i < pipeline->state_count; i++)
-        if (pipeline->states[i].counts && !pipeline->states[i].idle)
+    for (uint32_t i = 0; i < pipeline->inputs.count; i++)
+        if (pipeline->inputs.list[i].counts && !pipeline->inputs.list[i].idle)
             return false;
     return true;
 }
@@ -105,8 +111,8 @@ static bool least(const struct iso_pipeline *pipeline, uint64_t *watermark)
 {
     bool any = false, idle = all_idle(pipeline);
     *watermark = UINT64_MAX;
-    for (uint32_t i = 0; i < pipeline->state_count; i++) {
-        const struct input *state = &pipeline->states[i];
+    for (uint32_t i = 0; i < pipeline->inputs.count; i++) {
+        const struct input *state = &pipeline->inputs.list[i];
         uint64_t own;
         bool promises = promise_of(pipeline, state, &own);
         if (!state->counts || state->idle != idle || (idle && !promises))
@@ -138,7 +144,7 @@ void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t
 {
     struct input *state = pipeline_input(pipeline, iso_origin_input(origin));
     pipeline->stats.watermarks++;
-    pipeline_look_ahead(pipeline, timestamp, origin);
+    pipeline_note_far_ahead(pipeline, timestamp, origin);
     if (state->has_watermark && timestamp <= state->watermark)
         return;
     state->watermark = timestamp;
@@ -157,8 +163,8 @@ bool pipeline_idle(struct iso_pipeline *pipeline, uint64_t now)
 {
     uint64_t patience = pipeline->options.idle_timeout_ms;
     bool changed = false;
-    for (uint32_t i = 0; patience && i < pipeline->state_count; i++) {
-        struct input *state = &pipeline->states[i];
+    for (uint32_t i = 0; patience && i < pipeline->inputs.count; i++) {
+        struct input *state = &pipeline->inputs.list[i];
         if (!is_awaited(pipeline, state) || state->idle || now - state->latest < patience)
             continue;
         state->idle = changed = true;
@@ -166,7 +172,7 @@ bool pipeline_idle(struct iso_pipeline *pipeline, uint64_t now)
             iso_join_left_behind(pipeline->join, i, true);
         pipeline->stats.went_idle++;
         if (pipeline->options.on_idle)
-            pipeline->options.on_idle(pipeline->options.context, &pipeline->inputs.list[i], true);
+            pipeline->options.on_idle(pipeline->options.context, &pipeline->inputs.names.list[i], true);
     }
     if (changed)
         pipeline_advance(pipeline, now);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "base/memory.h"
 #include "connectors/kafka/buffer.h"
 #include "run/intake.h"
@@ -322,7 +323,7 @@ enum iso_status app_catch_up(struct app_durable *durable, const struct iso_kafka
         open_consumer(&catcher, settings);
     while (catcher.error->status == ISO_OK && !*stopped && iso_store_next(durable->store, &record, catcher.error)) {
         do_record(&catcher, &record);
-        app_crash_at(&durable->stream->crash, "after-record-again");
+        ISO_FAULT(iso_fault_point("after-record-again"));
     }
     if (catcher.error->status == ISO_OK && !*stopped)
         durable->catching_up = remarks->muted = false;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "base/fault.h"
 #include "cli/log.h"
 #include "cli/system.h"
 #include "pipeline/archive.h"
@@ -13,17 +14,11 @@ enum { SNAPSHOTS_OF_INPUT = 4, SNAPSHOT_EVERY_MS = 3600000 };
 #define LEAST_INPUT (UINT64_C(64) << 20)
 #define MOST_JOURNAL (UINT64_C(64) << 20)
 
-static struct app_crash *crash_of(const struct app_durable *durable)
-{
-    return &durable->stream->crash;
-}
-
 /* ---- the output ---- */
 
 static enum iso_status deliver_output(struct app_durable *durable, struct iso_error *error)
 {
-    return app_delivery_advance(&durable->delivery, &durable->stream->output, durable->progress.position,
-                                crash_of(durable), error);
+    return app_delivery_advance(&durable->delivery, &durable->stream->output, durable->progress.position, error);
 }
 
 static enum iso_status journal_delivered(struct app_durable *durable, struct iso_error *error)
@@ -33,9 +28,9 @@ static enum iso_status journal_delivered(struct app_durable *durable, struct iso
     if (delivery->delivered <= delivery->journaled)
         return ISO_OK;
     delivery->journaled = delivery->delivered;
-    app_crash_at(crash_of(durable), "before-note");
+    ISO_FAULT(iso_fault_point("before-note"));
     app_durable_append_number(durable, ISO_PROGRESS_TOLD, delivery->delivered, error);
-    app_crash_at(crash_of(durable), "after-note");
+    ISO_FAULT(iso_fault_point("after-note"));
     return error->status;
 }
 
@@ -43,12 +38,12 @@ static enum iso_status journal_delivered(struct app_durable *durable, struct iso
 
 static enum iso_status write_checkpoint(struct app_durable *durable, bool is_last, struct iso_error *error)
 {
-    app_crash_at(crash_of(durable), is_last ? "before-last-checkpoint" : "before-checkpoint");
+    ISO_FAULT(iso_fault_point(is_last ? "before-last-checkpoint" : "before-checkpoint"));
     iso_progress_put_check(&durable->progress, &durable->record);
     if (app_durable_append(durable, ISO_PROGRESS_CHECK, error) != ISO_OK)
         return error->status;
     iso_store_sync(durable->store, is_last, error);
-    app_crash_at(crash_of(durable), is_last ? "after-last-checkpoint" : "after-checkpoint");
+    ISO_FAULT(iso_fault_point(is_last ? "after-last-checkpoint" : "after-checkpoint"));
     return error->status;
 }
 
@@ -94,25 +89,25 @@ static enum iso_status take_snapshot(struct app_durable *durable, uint64_t now, 
     snapshots->input_at = now;
     snapshots->count++;
     snapshots->forked = app_microseconds();
-    app_crash_at(crash_of(durable), "before-snapshot");
+    ISO_FAULT(iso_fault_point("before-snapshot"));
     if (app_recording_settle(&durable->stream->recording, &durable->mark, error) != ISO_OK)
         return error->status;
-    app_crash_at(crash_of(durable), "after-captures-settled");
+    ISO_FAULT(iso_fault_point("after-captures-settled"));
     iso_pipeline_fork(durable->stream->pipeline);
     iso_store_snapshot(durable->store, app_durable_archive, durable, error);
-    app_crash_at(crash_of(durable), "after-snapshot");
+    ISO_FAULT(iso_fault_point("after-snapshot"));
     return error->status;
 }
 
 static void commit_snapshot(struct app_durable *durable, struct iso_error *error)
 {
     struct app_snapshots *snapshots = &durable->snapshots;
-    app_crash_at(crash_of(durable), "before-commit");
+    ISO_FAULT(iso_fault_point("before-commit"));
     iso_store_commit(durable->store, error);
     snapshots->committing = true;
     snapshots->committed = snapshots->forked;
     snapshots->took = app_microseconds() - snapshots->forked;
-    app_crash_at(crash_of(durable), "after-commit");
+    ISO_FAULT(iso_fault_point("after-commit"));
 }
 
 /* How far the snapshot under way is. Once it is the one to restore, what its forerunner needed of the store is free. */
@@ -122,7 +117,7 @@ static enum iso_store_progress look_at_snapshot(struct app_durable *durable, str
     if (error->status == ISO_OK && progress == ISO_STORE_IDLE && durable->snapshots.committing) {
         durable->snapshots.committing = false;
         iso_pipeline_commit(durable->stream->pipeline);
-        app_crash_at(crash_of(durable), "after-spill-freed");
+        ISO_FAULT(iso_fault_point("after-spill-freed"));
     }
     return progress;
 }

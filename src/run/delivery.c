@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fault.h"
+
 /* The length of the output if it is a regular file; else false. */
 static bool file_status(const struct app_output *output, struct stat *status)
 {
@@ -76,13 +78,13 @@ static enum iso_status advance_topic(struct app_delivery *delivery, struct app_o
 }
 
 enum iso_status app_delivery_advance(struct app_delivery *delivery, struct app_output *output, uint64_t position,
-                                     struct app_crash *crash, struct iso_error *error)
+                                     struct iso_error *error)
 {
     if (output->producer)
         return advance_topic(delivery, output, position);
-    app_crash_at(crash, "before-output");
+    ISO_FAULT(iso_fault_point("before-output"));
     iso_output_flush(output->lines);
-    app_crash_at(crash, "after-output");
+    ISO_FAULT(iso_fault_point("after-output"));
     if (output->lines->error)
         return iso_error_set(error, ISO_FAILED, "%s: %s", output->lines->name, strerror(output->lines->error));
     if (position > delivery->delivered)

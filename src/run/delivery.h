@@ -8,7 +8,6 @@
 #define ISO_RUN_DELIVERY_H
 
 #include "base/archive.h"
-#include "run/crash.h"
 #include "run/output.h"
 
 struct app_delivery {
@@ -35,7 +34,7 @@ size_t app_delivery_of_line(const struct app_delivery *delivery, uint64_t before
 
 /* Hands over what was made, up to `position`, and looks how far its reader has it. */
 enum iso_status app_delivery_advance(struct app_delivery *delivery, struct app_output *output, uint64_t position,
-                                     struct app_crash *crash, struct iso_error *error);
+                                     struct iso_error *error);
 
 /* Where a file is; part of a snapshot. */
 void app_delivery_archive(struct iso_archive *archive, struct app_delivery *delivery);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "base/memory.h"
 #include "cli/log.h"
 #include "cli/system.h"
@@ -14,11 +15,6 @@
 
 /* LOOK: messages between two looks at the process's memory; GRAIN: a change below that share of it is none. */
 enum { LOOK = 4096, GRAIN = 256 };
-
-static struct app_crash *crash_of(const struct app_durable *durable)
-{
-    return &durable->stream->crash;
-}
 
 /* ---- opening ---- */
 
@@ -39,11 +35,6 @@ void app_durable_archive(void *context, struct iso_archive *archive)
         return;
     app_recording_sync(&stream->recording, archive->error);
     app_delivery_sync(&durable->delivery, &stream->output, archive->error);
-}
-
-static void at_point(void *context, const char *point)
-{
-    app_crash_at(context, point);
 }
 
 /* Of a line of output: how many of its bytes the reader has already. */
@@ -79,22 +70,18 @@ static enum iso_status refuse_others(const struct app_stream_options *options, c
 enum iso_status app_durable_open(struct app_durable *durable, struct app_stream *stream,
                                  const struct app_durable_options *options, struct iso_error *error)
 {
-    struct iso_store_options settings = {.path = options->state};
     assert(options->state && stream->pipeline);
     *durable = (struct app_durable){.stream = stream, .options = *options, .snapshots = {.opened = app_microseconds()}};
     if (refuse_others(stream->options, options->record, error) != ISO_OK)
         return error->status;
     app_configuration_put(&durable->configuration, stream->options, options->record);
-    app_crash_init(&stream->crash);
-    settings.at = stream->crash.point ? at_point : NULL;
-    settings.context = &stream->crash;
-    durable->store = iso_store_open(&settings, error);
+    durable->store = iso_store_open(&(struct iso_store_options){.path = options->state}, error);
     stream->output.emitted = emitted_of_line;
     stream->output.context = durable;
-    app_crash_at(&stream->crash, "before-restore");
+    ISO_FAULT(iso_fault_point("before-restore"));
     if (durable->store && !iso_store_is_new(durable->store))
         iso_store_restore(durable->store, app_durable_archive, durable, error);
-    app_crash_at(&stream->crash, "after-restore");
+    ISO_FAULT(iso_fault_point("after-restore"));
     return error->status;
 }
 
@@ -144,10 +131,10 @@ static enum iso_status report_memory(struct app_durable *durable, bool anew, str
     iso_progress_put_number(&durable->record, limit);
     iso_progress_put_number(&durable->record, in_use);
     iso_progress_put_number(&durable->record, anew);
-    app_crash_at(crash_of(durable), "before-memory");
+    ISO_FAULT(iso_fault_point("before-memory"));
     if (app_durable_append(durable, ISO_PROGRESS_MEMORY, error) == ISO_OK)
         iso_pipeline_memory(durable->stream->pipeline, limit, in_use, anew);
-    app_crash_at(crash_of(durable), "after-memory");
+    ISO_FAULT(iso_fault_point("after-memory"));
     return error->status;
 }
 
@@ -164,7 +151,7 @@ enum iso_status app_durable_declare(struct app_durable *durable, const struct is
     struct iso_progress_place *place = iso_progress_place(&durable->progress, partition->input);
     place->next = place->next < 0 ? partition->next : place->next;
     place->declared = true;
-    app_crash_at(crash_of(durable), "before-declare");
+    ISO_FAULT(iso_fault_point("before-declare"));
     iso_progress_put_partition(&durable->progress, &record, &durable->record);
     return app_durable_append(durable, ISO_PROGRESS_PARTITION, error);
 }
@@ -184,31 +171,31 @@ enum iso_status app_durable_step(struct app_durable *durable, const struct iso_m
         report_memory(durable, false, error) != ISO_OK)
         return error->status;
     iso_progress_step(&durable->progress, messages, count, time, &durable->record);
-    app_crash_at(crash_of(durable), count ? "before-batch" : "before-idle-step");
+    ISO_FAULT(iso_fault_point(count ? "before-batch" : "before-idle-step"));
     app_durable_append(durable, ISO_PROGRESS_STEP, error);
-    app_crash_at(crash_of(durable), count ? "after-batch-recorded" : "after-idle-step-recorded");
+    ISO_FAULT(iso_fault_point(count ? "after-batch-recorded" : "after-idle-step-recorded"));
     return error->status;
 }
 
 enum iso_status app_durable_ended(struct app_durable *durable, uint32_t input, struct iso_error *error)
 {
-    app_crash_at(crash_of(durable), "before-end-of-input");
+    ISO_FAULT(iso_fault_point("before-end-of-input"));
     return app_durable_append_number(durable, ISO_PROGRESS_ENDED, input, error);
 }
 
 enum iso_status app_durable_reached(struct app_durable *durable, uint64_t reached, struct iso_error *error)
 {
-    app_crash_at(crash_of(durable), "before-reached");
+    ISO_FAULT(iso_fault_point("before-reached"));
     return app_durable_append_number(durable, ISO_PROGRESS_REACHED, reached, error);
 }
 
 enum iso_status app_durable_finish(struct app_durable *durable, uint64_t time, struct iso_error *error)
 {
-    app_crash_at(crash_of(durable), "before-finish");
+    ISO_FAULT(iso_fault_point("before-finish"));
     iso_progress_step(&durable->progress, NULL, 0, time, &durable->record);
     if (app_durable_append(durable, ISO_PROGRESS_FINISH, error) != ISO_OK)
         return error->status;
-    app_crash_at(crash_of(durable), "after-finish");
+    ISO_FAULT(iso_fault_point("after-finish"));
     return iso_store_sync(durable->store, true, error);
 }
 
@@ -231,11 +218,11 @@ enum iso_status app_durable_give_records(struct app_durable *durable, struct iso
     if (read_records(durable, &digest, error) != ISO_OK)
         return error->status;
     iso_text_put_bytes(&durable->record, &digest, sizeof digest);
-    app_crash_at(crash_of(durable), "before-records");
+    ISO_FAULT(iso_fault_point("before-records"));
     durable->records_given = true;
     if (app_durable_append(durable, ISO_PROGRESS_RECORDS, error) == ISO_OK)
         app_records_give(records, durable->stream->pipeline, error);
-    app_crash_at(crash_of(durable), "after-records");
+    ISO_FAULT(iso_fault_point("after-records"));
     return error->status;
 }
 
@@ -352,9 +339,9 @@ enum iso_status app_durable_resume(struct app_durable *durable, struct iso_error
     struct app_stream *stream = durable->stream;
     uint64_t torn = 0;
     assert(!durable->catching_up);
-    app_crash_at(crash_of(durable), "after-catch-up");
+    ISO_FAULT(iso_fault_point("after-catch-up"));
     iso_output_flush(stream->output.lines);
-    app_crash_at(crash_of(durable), "after-catch-up-output");
+    ISO_FAULT(iso_fault_point("after-catch-up-output"));
     if (app_recording_cut(&stream->recording, error) != ISO_OK ||
         app_delivery_cut(&durable->delivery, &stream->output, durable->progress.position, error) != ISO_OK ||
         iso_store_resume(durable->store, &torn, error) != ISO_OK)
@@ -365,6 +352,6 @@ enum iso_status app_durable_resume(struct app_durable *durable, struct iso_error
     if (durable->finished)
         app_log_warning("state %s: this run has ended, and everything became final: nothing more is read",
                         durable->options.state);
-    app_crash_at(crash_of(durable), "after-resume");
+    ISO_FAULT(iso_fault_point("after-resume"));
     return durable->finished ? ISO_OK : report_memory(durable, true, error);
 }

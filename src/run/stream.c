@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "base/own.h"
 #include "base/team.h"
 #include "cli/log.h"
@@ -104,12 +105,6 @@ static void on_given_up(void *context, uint64_t transactions)
     app_remarks_given_up(&stream->remarks, app_stream_memory(stream->options), transactions);
 }
 
-static void at_point(void *context, const char *point)
-{
-    struct app_stream *stream = context;
-    app_crash_at(&stream->crash, point);
-}
-
 /* ---- the pipeline ---- */
 
 /* What waits for its other half: two minutes and two million rows of a live run; a replay waits for its end. */
@@ -124,16 +119,6 @@ static const char *spill_folder(const struct app_stream_options *options)
     if (!app_stream_bounds_memory(options))
         return NULL;
     return options->spill ? options->spill : app_temporary_folder();
-}
-
-/* For tests: ISOCHRON_SPILL_ALL=12 lets every key go as soon as it can, into segments of 2^12 bytes, so that little
- * data goes through all that much does. */
-static void spill_all(struct iso_pipeline_options *settings)
-{
-    const char *text = getenv("ISOCHRON_SPILL_ALL");
-    unsigned bits = text ? (unsigned)atoi(text) : 0;
-    settings->spill_all = text != NULL;
-    settings->spill_segment_bits = bits >= 12 && bits <= 20 ? bits : 0;
 }
 
 /* Serializability is then judged at the end of the run. */
@@ -161,9 +146,8 @@ static void set_limits(struct iso_pipeline_options *settings, const struct app_s
     settings->memory_limit = app_stream_memory(options);
     settings->spill = spill_folder(options);
     settings->spill_stays = options->state != NULL;
-    settings->spill_at = options->state ? at_point : NULL;
     settings->memory_in_use = settings->spill && !options->state ? app_memory_in_use : NULL; /* else durable.h says */
-    spill_all(settings);
+    ISO_FAULT(settings->spill_all = iso_fault_spills_all(&settings->spill_segment_bits));
 }
 
 static void set_question(struct iso_pipeline_options *settings, const struct app_stream_options *options,

@@ -14,7 +14,6 @@
 #define ISO_RUN_STREAM_H
 
 #include "connectors/kafka/client.h"
-#include "run/crash.h"
 #include "run/joined.h"
 #include "run/kept.h"
 #include "run/order.h"
@@ -39,7 +38,6 @@ struct app_stream {
     struct app_order order;
     struct app_kept kept;
     struct app_joined joined; /* --to-history */
-    struct app_crash crash;   /* with --state */
     bool joins;               /* there is a change stream */
     bool complete;            /* all has come that there is to come */
     bool concluded;

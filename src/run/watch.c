@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/memory.h"
 #include "cli/log.h"
 #include "cli/system.h"
@@ -134,7 +135,7 @@ static enum iso_status take_batch(struct watcher *watcher, const struct iso_mess
         app_durable_step(durable, messages, count, time, error);
     if (count && error->status == ISO_OK)
         app_intake_feed(&watcher->stream, messages, count, time, error);
-    app_crash_at(&watcher->stream.crash, count ? "after-feed" : "after-idle-step");
+    ISO_FAULT(iso_fault_point(count ? "after-feed" : "after-idle-step"));
     return error->status;
 }
 
@@ -247,7 +248,7 @@ static void end_input(struct watcher *watcher, struct iso_error *error)
     uint64_t time = app_clock_time(&watcher->clock, watcher->consumer, iso_kafka_now());
     if (!durable || app_durable_finish(durable, time, error) == ISO_OK)
         iso_pipeline_end(watcher->stream.pipeline, time, error);
-    app_crash_at(&watcher->stream.crash, "after-end");
+    ISO_FAULT(iso_fault_point("after-end"));
 }
 
 /* --shutdown-timeout in whole seconds, as alarms count. */

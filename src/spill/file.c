@@ -7,15 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/memory.h"
 #include "base/own.h"
 #include "spill/spill_private.h"
-
-static void pass_point(const struct iso_spill *spill, const char *point)
-{
-    if (spill->options.at)
-        spill->options.at(spill->options.context, point);
-}
 
 enum iso_status spill_failed(const struct iso_spill *spill, struct iso_error *error, const char *what)
 {
@@ -40,11 +35,11 @@ enum iso_status spill_make_unnamed(struct iso_spill *spill, struct iso_error *er
 
 enum iso_status spill_open_named(struct iso_spill *spill, int flags, struct iso_error *error)
 {
-    pass_point(spill, "before-spill-opened");
+    ISO_FAULT(iso_fault_point("before-spill-opened"));
     spill->file = iso_own_open_in(AT_FDCWD, spill->path, flags);
     if (spill->file < 0)
         return spill_failed(spill, error, flags & O_CREAT ? "cannot be made" : "cannot be opened");
-    pass_point(spill, "after-spill-opened");
+    ISO_FAULT(iso_fault_point("after-spill-opened"));
     posix_fadvise(spill->file, 0, 0, POSIX_FADV_RANDOM);
     return ISO_OK;
 }
@@ -71,7 +66,7 @@ enum iso_status spill_write_segment(struct iso_spill *spill, struct iso_error *e
     memset(spill->buffer + spill->filled, 0, spill->segment - spill->filled);
     if (spill->file < 0 && spill_open_named(spill, O_RDWR | O_CREAT | O_TRUNC, error) != ISO_OK)
         return error->status;
-    pass_point(spill, "before-spill-write");
+    ISO_FAULT(iso_fault_point("before-spill-write"));
     for (size_t done = 0; done < spill->segment;) {
         off_t offset = (off_t)spill->active * spill->segment + (off_t)done;
         ssize_t put = pwrite(spill->file, spill->buffer + done, spill->segment - done, offset);
@@ -82,7 +77,7 @@ enum iso_status spill_write_segment(struct iso_spill *spill, struct iso_error *e
         done += (size_t)put;
         spill->written += (uint64_t)put;
     }
-    pass_point(spill, "after-spill-write");
+    ISO_FAULT(iso_fault_point("after-spill-write"));
     return ISO_OK;
 }
 
@@ -90,9 +85,9 @@ enum iso_status spill_sync(struct iso_spill *spill, struct iso_error *error)
 {
     if (spill->file < 0)
         return ISO_OK;
-    pass_point(spill, "before-spill-sync");
+    ISO_FAULT(iso_fault_point("before-spill-sync"));
     if (fdatasync(spill->file))
         return spill_failed(spill, error, "cannot be synced");
-    pass_point(spill, "after-spill-sync");
+    ISO_FAULT(iso_fault_point("after-spill-sync"));
     return ISO_OK;
 }

@@ -68,10 +68,8 @@ struct iso_spill_record {
 };
 
 struct iso_spill_options {
-    const char *folder; /* which exists and can be written to */
-    const char *name;   /* of a file in it that stays, made when there is something to write; NULL: it has none */
-    void (*at)(void *context, const char *point); /* for tests, as in store/store.h; or NULL */
-    void *context;
+    const char *folder;    /* which exists and can be written to */
+    const char *name;      /* of a file in it that stays, made when there is something to write; NULL: it has none */
     unsigned segment_bits; /* for tests: a segment has 2^this bytes, 12 to 20; 0: 20. An archive's own is kept */
     void (*cut)(void *owner, struct iso_spill_record *record); /* or NULL: nothing lapses */
     void *owner;

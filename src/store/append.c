@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/memory.h"
 #include "base/own.h"
 #include "store/store_private.h"
@@ -25,15 +26,15 @@ enum iso_status store_new_journal(struct iso_store *store, uint64_t generation, 
     store_name(name, "journal", generation);
     if (store->out >= 0)
         close(store->out);
-    store_at(store, "before-journal-created");
+    ISO_FAULT(iso_fault_point("before-journal-created"));
     store->out = iso_own_open_in(store->directory, name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
     if (store->out < 0)
         return store_failed(store, name, "cannot be created", error);
-    store_at(store, "after-journal-created");
+    ISO_FAULT(iso_fault_point("after-journal-created"));
     store->generation = generation;
     store->number = 0;
     write_out(store, &head, sizeof head, error);
-    store_at(store, "after-journal-headed");
+    ISO_FAULT(iso_fault_point("after-journal-headed"));
     return error->status;
 }
 
@@ -45,7 +46,7 @@ static enum iso_status remove_later(struct iso_store *store, uint64_t generation
         store_name(name, "journal", generation);
         if (unlinkat(store->directory, name, 0))
             store_failed(store, name, "cannot be removed", error);
-        store_at(store, "after-later-journal-removed");
+        ISO_FAULT(iso_fault_point("after-later-journal-removed"));
     }
     return error->status;
 }
@@ -69,10 +70,10 @@ enum iso_status iso_store_resume(struct iso_store *store, uint64_t *torn, struct
     store->out = iso_own_open_in(store->directory, name, O_WRONLY | O_APPEND);
     if (store->out < 0)
         return store_failed(store, name, "cannot be opened", error);
-    store_at(store, "before-torn-cut");
+    ISO_FAULT(iso_fault_point("before-torn-cut"));
     if (ftruncate(store->out, (off_t)whole))
         return store_failed(store, name, "cannot be cut", error);
-    store_at(store, "after-torn-cut");
+    ISO_FAULT(iso_fault_point("after-torn-cut"));
     return ISO_OK;
 }
 
@@ -89,10 +90,10 @@ enum iso_status iso_store_append(struct iso_store *store, uint32_t type, const v
     memcpy(store->scratch, &head, sizeof head);
     if (size)
         memcpy(store->scratch + sizeof head, bytes, size);
-    store_at(store, "before-append");
+    ISO_FAULT(iso_fault_point("before-append"));
     if (write_out(store, store->scratch, sizeof head + size, error) != ISO_OK)
         return error->status;
-    store_at(store, "after-append");
+    ISO_FAULT(iso_fault_point("after-append"));
     store->number++;
     store->appended += sizeof head + size;
     return ISO_OK;
@@ -109,10 +110,10 @@ enum iso_status iso_store_sync(struct iso_store *store, bool wait, struct iso_er
         return store_sync(store, store->out, name, error);
     if (syncer_busy(&store->syncer))
         return ISO_OK;
-    store_at(store, "before-background-sync");
+    ISO_FAULT(iso_fault_point("before-background-sync"));
     if (!syncer_start(&store->syncer, store->out, NULL, NULL))
         return store_failed(store, name, "cannot be synced", error);
-    store_at(store, "after-background-sync");
+    ISO_FAULT(iso_fault_point("after-background-sync"));
     return ISO_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "store/store_private.h"
 
 static bool is_needless(const struct iso_store *store, const char *name)
@@ -32,7 +33,7 @@ enum iso_status store_clean(struct iso_store *store, iso_store_freed freed, void
             store_failed(store, entry, "cannot be removed", error);
         else if (freed)
             freed(context, entry, (uint64_t)status.st_size);
-        store_at(store, "after-needless-removed");
+        ISO_FAULT(iso_fault_point("after-needless-removed"));
     }
     if (listing)
         closedir(listing);

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/memory.h"
 #include "store/store_private.h"
 
@@ -31,19 +32,19 @@ static enum iso_status write_new(struct iso_store *store, uint64_t generation, i
     struct iso_archive archive;
     new_name(name, generation);
     snprintf(path, sizeof path, "state %s/%s", store->path, name);
-    store_at(store, "before-snapshot-created");
+    ISO_FAULT(iso_fault_point("before-snapshot-created"));
     unlinkat(store->directory, name, 0);
     int file = openat(store->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0)
         return store_failed(store, name, "cannot be created", error);
-    store_at(store, "after-snapshot-created");
+    ISO_FAULT(iso_fault_point("after-snapshot-created"));
     iso_archive_save(&archive, file, path, error);
     walk(context, &archive);
     iso_archive_close(&archive);
-    store_at(store, "before-snapshot-sync");
+    ISO_FAULT(iso_fault_point("before-snapshot-sync"));
     if (error->status == ISO_OK && fsync(file))
         store_failed(store, name, "cannot be synced", error);
-    store_at(store, "after-snapshot-sync");
+    ISO_FAULT(iso_fault_point("after-snapshot-sync"));
     if (close(file) && error->status == ISO_OK)
         store_failed(store, name, "cannot be closed", error);
     return error->status;
@@ -55,10 +56,10 @@ static enum iso_status rename_new(struct iso_store *store, struct iso_error *err
     struct stat status;
     new_name(from, store->pending);
     store_name(to, "snapshot", store->pending);
-    store_at(store, "before-rename");
+    ISO_FAULT(iso_fault_point("before-rename"));
     if (fstatat(store->directory, from, &status, 0) || renameat(store->directory, from, store->directory, to))
         return store_failed(store, from, "cannot be renamed", error);
-    store_at(store, "after-rename");
+    ISO_FAULT(iso_fault_point("after-rename"));
     store->base_bytes = (uint64_t)status.st_size;
     return ISO_OK;
 }
@@ -71,10 +72,10 @@ static void clear_up(void *context)
     for (uint64_t old = store->base; old && old < store->pending; old++) {
         store_name(name, "snapshot", old);
         unlinkat(store->directory, name, 0);
-        store_at(store, "after-old-snapshot-removed");
+        ISO_FAULT(iso_fault_point("after-old-snapshot-removed"));
         store_name(name, "journal", old);
         unlinkat(store->directory, name, 0);
-        store_at(store, "after-old-journal-removed");
+        ISO_FAULT(iso_fault_point("after-old-journal-removed"));
     }
     store_collapse(&store->is_ending);
 }
@@ -122,16 +123,16 @@ enum iso_status iso_store_snapshot(struct iso_store *store, iso_store_walk walk,
         return error->status;
     int ended = store->out;
     store->out = -1;
-    store_at(store, "after-roll");
+    ISO_FAULT(iso_fault_point("after-roll"));
     if (store_new_journal(store, store->generation + 1, error) == ISO_OK) {
         store->pending = store->generation;
         store->appended = 0;
-        store_at(store, "before-fork");
+        ISO_FAULT(iso_fault_point("before-fork"));
         store->child = fork();
         if (store->child == 0)
             run_child(store, ended, walk, context);
         store->progress = store->child > 0 ? ISO_STORE_WRITING : ISO_STORE_IDLE;
-        store_at(store, "after-fork");
+        ISO_FAULT(iso_fault_point("after-fork"));
         if (store->child < 0)
             store_failed(store, "", "no process for a snapshot", error);
     }

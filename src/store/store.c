@@ -15,15 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/memory.h"
 #include "base/own.h"
 #include "store/store_private.h"
-
-void store_at(const struct iso_store *store, const char *point)
-{
-    if (store->options.at)
-        store->options.at(store->options.context, point);
-}
 
 void store_name(char name[STORE_NAME], const char *kind, uint64_t generation)
 {
@@ -38,10 +33,10 @@ enum iso_status store_failed(const struct iso_store *store, const char *name, co
 
 enum iso_status store_sync(struct iso_store *store, int file, const char *name, struct iso_error *error)
 {
-    store_at(store, "before-sync");
+    ISO_FAULT(iso_fault_point("before-sync"));
     if (fsync(file))
         return store_failed(store, name, "cannot be synced", error);
-    store_at(store, "after-sync");
+    ISO_FAULT(iso_fault_point("after-sync"));
     return ISO_OK;
 }
 

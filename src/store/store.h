@@ -19,7 +19,6 @@
  * is reported. That is always safe: what was only read and judged is read and judged again. Anything else that does not
  * fit (bytes altered, a file gone, a record in the middle) is ISO_FAILED, and nothing is used.
  *
- * `at` is for tests: it is called before and after each step that reaches the disk, by the name of the point.
  * Threads: the caller's, one at a time, and the syncer's. The child of a snapshot runs `walk` and ends there.
  */
 #ifndef ISO_STORE_H
@@ -41,8 +40,6 @@ struct iso_store_options {
     const char *path;
     bool must_exist; /* a directory without a snapshot is an error, and nothing is created or cut there. What may only
                       * be read is looked at without a lock, if it has none */
-    void (*at)(void *context, const char *point); /* or NULL */
-    void *context;
 };
 
 /* Takes the lock; makes the directory if need be. NULL on error. */

@@ -36,7 +36,6 @@ struct iso_store {
 };
 
 /* store.c */
-void store_at(const struct iso_store *store, const char *point);
 void store_name(char name[STORE_NAME], const char *kind, uint64_t generation);
 enum iso_status store_failed(const struct iso_store *store, const char *name, const char *what,
                              struct iso_error *error);

@@ -153,25 +153,6 @@ static void put_base64(struct iso_text *text, const struct iso_cell *cell)
     text->used += length;
 }
 
-/* A nested value without its white space. */
-static void put_compact(struct iso_text *text, const char *at, size_t length)
-{
-    char *from = iso_text_reserve(text, length), *to = from;
-    const char *end = at + length;
-    bool inside = false;
-    for (; at < end; at++) {
-        if (inside && *at == '\\') {
-            *to++ = *at++;
-        } else if (*at == '"') {
-            inside = !inside;
-        } else if (!inside && (unsigned char)*at <= ' ') {
-            continue;
-        }
-        *to++ = *at;
-    }
-    text->used += (size_t)(to - from);
-}
-
 static void put_integer(struct iso_text *text, const struct iso_cell *cell)
 {
     if (cell->negative)
@@ -211,7 +192,7 @@ void iso_cell_put(struct iso_text *text, const struct iso_cell *cell)
         put_number(text, cell->text, cell->length);
         break;
     case ISO_CELL_JSON:
-        put_compact(text, cell->text, cell->length);
+        iso_text_put_compact(text, cell->text, cell->length);
         break;
     case ISO_CELL_BYTES:
         put_base64(text, cell);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/payload.h"
+
 static const char *const names[ISO_UNJUDGED_REASONS] = {
     "unknown-writer", "before-start", "unknown-value", "schema", "ddl", "lossy", "spelling", "own-order", "xa"};
 
@@ -61,89 +63,53 @@ iso_atom iso_value_unknown(struct iso_atoms *atoms, enum iso_unjudged reason)
 
 /* ---- whole rows ---- */
 
-/* A canonical JSON object, member by member. */
-struct members {
-    const char *at, *end;
-    const char *name, *value;
-    size_t name_length;
-    bool broken;
-};
-
-static void skip_string(struct members *members)
+/* A row's object, entered; false: it is none. */
+static bool enter_row(const struct iso_atoms *atoms, iso_atom atom, struct iso_payload *copy, struct iso_json *json)
 {
-    for (members->at++; members->at < members->end && *members->at != '"'; members->at++)
-        members->at += *members->at == '\\';
-    members->at++;
+    size_t length;
+    const char *text = text_of(atoms, atom, &length);
+    if (!length || text[0] != '{')
+        return false;
+    iso_json_start(json, iso_payload_copy(copy, text, length), length);
+    return iso_json_enter_object(json);
 }
 
-static void skip_value(struct members *members)
+/* Whether values of such types may be of one column. */
+static bool may_be_one_column(enum iso_json_type one, enum iso_json_type other)
 {
-    int depth = 0;
-    for (; members->at < members->end; members->at++) {
-        char byte = *members->at;
-        if (byte == '"') {
-            skip_string(members);
-            members->at--;
-        } else if (byte == '{' || byte == '[') {
-            depth++;
-        } else if (byte == '}' || byte == ']') {
-            if (!depth--)
-                return;
-        } else if (byte == ',' && !depth) {
-            return;
-        }
+    one = one == ISO_JSON_FALSE ? ISO_JSON_TRUE : one;
+    other = other == ISO_JSON_FALSE ? ISO_JSON_TRUE : other;
+    return one == other || one == ISO_JSON_NULL || other == ISO_JSON_NULL;
+}
+
+/* Member by member: both are sorted by name. */
+static bool have_other_columns(struct iso_json *one, struct iso_json *other)
+{
+    struct iso_json_text name, other_name;
+    for (;;) {
+        bool has_one = iso_json_member(one, &name), has_other = iso_json_member(other, &other_name);
+        if (one->code != ISO_JSON_FINE || other->code != ISO_JSON_FINE)
+            return false;
+        if (!has_one || !has_other)
+            return has_one != has_other;
+        if (!iso_payload_is(name, other_name.at, other_name.length) ||
+            !may_be_one_column(iso_json_peek(one), iso_json_peek(other)))
+            return true;
+        iso_json_skip(one);
+        iso_json_skip(other);
     }
-}
-
-static bool open_members(struct members *members, const char *text, size_t length)
-{
-    *members = (struct members){.at = text + 1, .end = text + length};
-    return length >= 2 && text[0] == '{' && text[length - 1] == '}';
-}
-
-static bool next_member(struct members *members)
-{
-    if (members->at >= members->end || *members->at == '}')
-        return false;
-    members->at += *members->at == ',';
-    members->name = members->at;
-    members->broken |= *members->at != '"';
-    if (members->broken)
-        return false;
-    skip_string(members);
-    members->name_length = (size_t)(members->at - members->name);
-    members->broken |= members->at >= members->end || *members->at++ != ':' || members->at >= members->end;
-    if (members->broken)
-        return false;
-    members->value = members->at;
-    skip_value(members);
-    return true;
-}
-
-/* 'n' null, 'b' boolean, '0' number, else the first byte. */
-static char type_of(const char *value)
-{
-    return *value == 't' || *value == 'f' ? 'b' : *value == '-' || (*value >= '0' && *value <= '9') ? '0' : *value;
 }
 
 bool iso_rows_cannot_compare(const struct iso_atoms *one_of, iso_atom one, const struct iso_atoms *other_of,
                              iso_atom other)
 {
-    struct members left, right;
-    size_t left_length, right_length;
-    const char *left_text = text_of(one_of, one, &left_length), *right_text = text_of(other_of, other, &right_length);
-    if (!open_members(&left, left_text, left_length) || !open_members(&right, right_text, right_length))
-        return false;
-    for (;;) {
-        bool has_left = next_member(&left), has_right = next_member(&right);
-        if (left.broken || right.broken)
-            return false;
-        if (!has_left || !has_right)
-            return has_left != has_right;
-        if (left.name_length != right.name_length || memcmp(left.name, right.name, left.name_length) != 0)
-            return true; /* both are sorted by name */
-        char one_type = type_of(left.value), other_type = type_of(right.value);
-        if (one_type != other_type && one_type != 'n' && other_type != 'n')
-            return true;
-    }
+    struct iso_json left = {0}, right = {0};
+    struct iso_payload copies[2] = {{0}, {0}};
+    bool cannot = enter_row(one_of, one, &copies[0], &left) && enter_row(other_of, other, &copies[1], &right) &&
+                  have_other_columns(&left, &right);
+    for (int i = 0; i < 2; i++)
+        iso_payload_release(&copies[i]);
+    iso_json_release(&left);
+    iso_json_release(&right);
+    return cannot;
 }

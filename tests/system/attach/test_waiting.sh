@@ -38,13 +38,13 @@ metric() { # NAME
     curl -s "http://127.0.0.1:$listen/metrics" | awk -v name="$1" '$1 == name { print $2 }'
 }
 
-# live SIGNAL CONDITION PREFIX OPTION...: a run that is ended once the condition holds, or after ten seconds.
+# live SIGNAL CONDITION PREFIX OPTION...: a run that is ended once the condition holds; a machine that is busy has two minutes for that.
 live() {
     local signal=$1 condition=$2 watcher tries
     listen=$(tests/support/free_ports.py)
     watch "${@:3}" --listen "$listen" >"$work/verdict" 2>"$work/said" &
     watcher=$!
-    for ((tries = 0; tries < 50; tries++)); do
+    for ((tries = 0; tries < 600; tries++)); do
         $condition 2>/dev/null || ! kill -0 $watcher 2>/dev/null && break
         sleep 0.2
     done

@@ -3,10 +3,10 @@
 # What stands in the topic of verdicts in the end is what a run tells that nobody disturbed: no final verdict is missing, and what was told
 # twice is the same under the same id. TAP on stdout.
 #
-#   ISOCHRON=build/isochron tests/system/kafka/crash.sh           CRASHES=all: every point three times over, and RANDOM_CRASHES (100) random kills
+#   FAULTY=build/tests/isochron tests/system/kafka/crash.sh           CRASHES=all: every point three times over, and RANDOM_CRASHES (100) random kills
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-isochron=$(realpath "${ISOCHRON:-$here/../../../build/isochron}")
+isochron=$(realpath "${FAULTY:-$here/../../../build/tests/isochron}")
 work=$(mktemp -d)
 broker=$work/broker
 number=0

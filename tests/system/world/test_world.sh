@@ -1,7 +1,7 @@
 #!/bin/bash
 # Every command in a world that fails: the n-th call of each kind goes wrong, for every n that a run has (tests/system/world/failing_world.c).
 #
-#   ISOCHRON=build/isochron BUILD=build tests/system/world/test_world.sh [--most MOST]     at most MOST places of each kind, evenly spread (3);
+#   FAULTY=build/tests/isochron BUILD=build tests/system/world/test_world.sh [--most MOST]     at most MOST places of each kind, evenly spread (3);
 #   SCENARIOS="spill state" tests/system/world/test_world.sh                       some of the commands
 #
 # A run in which a call failed must say so and exit with 4, and leave no file that is not whole; or, where the call did not matter,
@@ -11,7 +11,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../../..
 build=$(realpath "${BUILD:-$root/build}")
-isochron=$(realpath "${ISOCHRON:-$build/isochron}")
+isochron=$(realpath "${FAULTY:-$build/tests/isochron}")
 most=3
 [ "${1:-}" != --most ] || most=$2
 work=$(mktemp -d)

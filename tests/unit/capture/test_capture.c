@@ -134,22 +134,24 @@ static void bad_lines_are_located(void **state)
     static const struct {
         const char *line, *expected;
     } cases[] = {
-        {"[]", "byte 1: expected an object: one message a line"},
-        {"{\"topic\":\"t\"}", "byte 14: expected the members topic, partition and offset"},
-        {"{\"topic\":\"t\",\"partition\":0,\"offset\":-1}", "byte 39: expected an integer in range"},
-        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1.5}", "byte 38: expected an integer"},
-        {"{\"topic\":\"t\",\"partition\":0,\"offset\":9223372036854775808}", "byte 56: expected an integer"},
-        {"{\"topic\":\"t\",\"partition\":2147483648,\"offset\":0}", "byte 36: expected an integer in range"},
+        {"[]", "byte 1: found '[', expected an object: one message a line"},
+        {"{\"topic\":\"t\"}", "byte 14: the text ends here, expected the members topic, partition and offset"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":-1}", "byte 39: found '}', expected an integer in range"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1.5}",
+         "byte 37: a number with a fraction or exponent, expected an integer"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":9223372036854775808}",
+         "byte 56: found '}', expected an integer in range"},
+        {"{\"topic\":\"t\",\"partition\":2147483648,\"offset\":0}", "byte 36: found ',', expected an integer in range"},
         {"{\"topic\":\"t\",\"partition\":0,\"payload\":\"a\"}", "expected the members topic, partition and offset"},
         {"{\"topic\":\"\",\"partition\":0,\"offset\":1}", "expected the members topic, partition and offset"},
-        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":\"a", "expected the end of a string"},
-        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":\"\\ud800x\"}", "a pair of surrogates"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":\"a", "the text ends here, expected '\"'"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":\"\\ud800x\"}", "half of a surrogate pair"},
         {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":{\"base64\":\"A\"}}", "padded base64"},
-        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":{\"x\":\"\"}}", "the member \"base64\""},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":{\"x\":\"\"}}", "expected {\"base64\":\"...\"}"},
         {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":7}", "a string, {\"base64\":\"...\"}"},
         {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"headers\":[\"a\"]}", "a header's value"},
         {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"tstype\":\"x\"}", "\"create\", \"logappend\" or \"unknown\""},
-        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1} x", "the end of the line"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1} x", "expected nothing more"},
         {"{\"recording\":3}", "a recording of version 3, expected at most 2"},
         {"{\"reached\":1,\"partition\":0}", "expected the members topic, partition and offset"},
     };
@@ -294,7 +296,7 @@ static void good_lines_before_a_bad_one_are_handed_out(void **state)
     assert_non_null(read_one("{\"topic\":\"t\",\"partition\":0,\"offset\":1}\n\nx\n", &inputs, &reader, &error));
     assert_int_equal(iso_capture_read(reader, &messages, &count, &error), ISO_BAD_INPUT);
     assert_int_equal(count, 0);
-    assert_non_null(strstr(error.text, ":3: byte 1: expected an object"));
+    assert_non_null(strstr(error.text, ":3: byte 1: found"));
     iso_capture_reader_free(reader);
     iso_inputs_release(&inputs);
 }

@@ -317,16 +317,16 @@ static void a_place_in_the_log_is_a_snapshot(void **state)
     join_bench_record(&bench, "{'tid':'b','sid':1,'snapshot':'m.2:300','ops':[{'t':'r','k':'t/1','v':2}]}");
     take_whole(&bench, 7, 1, 900);
     take_whole(&bench, 8, 2, 290);
-    iso_join_look(bench.join);
+    iso_join_recheck(bench.join);
     assert_null(strstr(join_bench_steps(&bench), "add b"));
     assert_int_equal(stats_of(&bench).waiting_records, 1);
     take_edge(&bench, ISO_EVENT_BEGIN, 9, 0); /* at 300, or later: nobody knows yet */
-    iso_join_look(bench.join);
+    iso_join_recheck(bench.join);
     assert_null(strstr(join_bench_steps(&bench), "add b"));
     take_row(&bench, 9, 2, 310, "t/1", "2", "3");
     take_edge(&bench, ISO_EVENT_END, 9, 1);
     take_edge(&bench, ISO_EVENT_BEGIN, 10, 0);
-    iso_join_look(bench.join);
+    iso_join_recheck(bench.join);
     assert_non_null(strstr(join_bench_steps(&bench), "add b[136,]{r:t/1=2}")); /* behind 8, before 9 */
     assert_int_equal(stats_of(&bench).waiting_records, 0);
     join_bench_close(&bench);
@@ -343,11 +343,11 @@ static void a_statement_may_stand_before_the_place(void **state)
         take_edge(&bench, ISO_EVENT_BEGIN, 9, 0);
         take_whole(&bench, 10, 2, 310);
         take_edge(&bench, ISO_EVENT_BEGIN, 11, 0);
-        iso_join_look(bench.join);
+        iso_join_recheck(bench.join);
         assert_null(strstr(join_bench_steps(&bench), "add b"));
         if (told) {
             take_statement(&bench, 9, told == 1 ? 295 : 305);
-            iso_join_look(bench.join);
+            iso_join_recheck(bench.join);
         } else {
             END(&bench);
         }

@@ -611,8 +611,8 @@ static void table_is_uncovered_later(void **state)
     ignored.flags = ISO_EVENT_HAS_CTS;
     ignored.cts.physical = 5;
     uncovered = "e";
-    assert_true(iso_join_look_again(bench.join, &bench.block.atoms, ignored.table));
-    assert_false(iso_join_look_again(bench.join, &bench.block.atoms, ignored.table));
+    assert_true(iso_join_ask_coverage_again(bench.join, &bench.block.atoms, ignored.table));
+    assert_false(iso_join_ask_coverage_again(bench.join, &bench.block.atoms, ignored.table));
     join_bench_take(&bench, &ignored);
     join_bench_record(&bench, "{'tid':2,'sid':1,'sts':6,'ops':[{'t':'r','k':'e/1','v':9},{'t':'r','k':'p/1','v':1}]}");
     END(&bench);

@@ -3,7 +3,7 @@
 #include "tests/support/test.h"
 
 #include "base/memory.h"
-#include "pipeline/pipeline_private.h"
+#include "pipeline/batch.h"
 
 enum { FEW = 20000 };
 
@@ -15,7 +15,7 @@ static struct iso_message *messages_of(uint32_t count)
     return messages;
 }
 
-/* Every record of the batch is a bad one, told from the last to the first; and so are as many of another batch. */
+/* Every record of the batch is a bad one, reported from the last to the first; and so are as many of another batch. */
 static uint64_t looks_among(uint32_t count)
 {
     struct iso_message *messages = messages_of(count);
@@ -25,10 +25,10 @@ static uint64_t looks_among(uint32_t count)
         assert_ptr_equal(pipeline_batch_find(&batch, pipeline_origin_of(&messages[i])), &messages[i]);
         assert_null(pipeline_batch_find(&batch, iso_origin(5, i)));
     }
-    uint64_t looks = iso_number_map_cost(&batch.places);
+    uint64_t looks = iso_number_map_cost(&batch.numbers);
     pipeline_batch_end(&batch);
     assert_null(pipeline_batch_find(&batch, pipeline_origin_of(&messages[0])));
-    iso_number_map_release(&batch.places);
+    iso_number_map_release(&batch.numbers);
     iso_free(messages);
     return looks;
 }
@@ -53,7 +53,7 @@ static void the_first_of_two_counts(void **state)
         assert_null(pipeline_batch_find(&batch, iso_origin(2, 7)));
         pipeline_batch_end(&batch);
     }
-    iso_number_map_release(&batch.places);
+    iso_number_map_release(&batch.numbers);
 }
 
 int main(void)

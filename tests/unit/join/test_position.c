@@ -110,7 +110,7 @@ static void snapshots_of_operations_are_their_times(void **state)
     join_bench_close(&bench);
 }
 
-static void snapshot_that_lacks_what_came_before_is_a_breach(void **state)
+static void snapshot_that_lacks_what_came_before_is_a_violation(void **state)
 {
     struct join_bench bench;
     (void)state;
@@ -363,7 +363,7 @@ int main(void)
         cmocka_unit_test(ties_go_by_the_log),
         cmocka_unit_test(transactions_without_record_have_places),
         cmocka_unit_test(snapshots_of_operations_are_their_times),
-        cmocka_unit_test(snapshot_that_lacks_what_came_before_is_a_breach),
+        cmocka_unit_test(snapshot_that_lacks_what_came_before_is_a_violation),
         cmocka_unit_test(snapshot_of_all_numbers_costs_no_more_than_others),
         cmocka_unit_test(places_are_final_below_the_horizon),
         cmocka_unit_test(transactions_that_always_overlap_have_places_while_they_run),

@@ -5,12 +5,12 @@
  * counted up: each commit has an odd one of its own, a snapshot the even one above the last commit that it sees.
  *
  * Online the front of the chain is certain up to a *horizon*: an xid that is the least of
- *   - what clients promise: no record will come whose snapshot has a smaller xmin;
+ *   - what clients promise: no record will arrive whose snapshot has a smaller xmin;
  *   - what was delivered: the largest xmin among the snapshots of delivered transactions. The stream is in the order of
  *     commits; what such a snapshot saw committed was delivered before, and what it saw end without a row has aborted;
  *   - xids of transactions that are delivered in part.
  * Every xid below it has an outcome. A snapshot whose xmax is no larger sees only such xids, and is contained in every
- * snapshot that will come: its place is final, if those that wait above the horizon contain it, too.
+ * snapshot that will arrive: its position is final, if those that wait above the horizon contain it, too.
  */
 #define _GNU_SOURCE
 #include <assert.h>
@@ -28,7 +28,7 @@ enum { PLACED_MOST = 1 << 17 };
 /* All 64 bits of an xid of which the stream gives 32: it belongs to the epoch nearest to what clients saw last. */
 uint64_t join_xid_of(const struct iso_join *join, uint64_t low)
 {
-    uint64_t reference = join->places.reference, epoch = reference & ~(uint64_t)0xffffffff;
+    uint64_t reference = join->positions.reference, epoch = reference & ~(uint64_t)0xffffffff;
     uint64_t xid = epoch | low, half = (uint64_t)1 << 31;
     if (xid > reference && xid - reference > half && epoch)
         return xid - (half << 1);
@@ -43,89 +43,91 @@ static struct join_identity placed_key(uint64_t xid)
 }
 
 /* Those of the list, whose first commits may be gone. */
-static struct iso_sorted waiting_xids(const struct join_places *places)
+static struct iso_sorted waiting_xids(const struct join_positions *positions)
 {
-    return (struct iso_sorted){places->commits ? &places->commits[places->commit_first].xid : NULL,
-                               sizeof *places->commits, places->commit_count - places->commit_first};
+    return (struct iso_sorted){positions->commits ? &positions->commits[positions->commit_first].xid : NULL,
+                               sizeof *positions->commits, positions->commit_count - positions->commit_first};
 }
 
 /* Where in the list the commits of `xid` and above begin. */
-static uint32_t commits_below(const struct join_places *places, uint64_t xid)
+static uint32_t commits_below(const struct join_positions *positions, uint64_t xid)
 {
-    struct iso_sorted xids = waiting_xids(places);
-    return places->commit_first + iso_sorted_below(&xids, xid);
+    struct iso_sorted xids = waiting_xids(positions);
+    return positions->commit_first + iso_sorted_below(&xids, xid);
 }
 
-static bool is_committed(const struct join_places *places, uint64_t xid)
+static bool is_committed(const struct join_positions *positions, uint64_t xid)
 {
-    struct iso_sorted xids = waiting_xids(places);
-    return iso_sorted_has(&xids, xid) || join_map_get(&places->placed, placed_key(xid)) != ISO_NONE;
+    struct iso_sorted xids = waiting_xids(positions);
+    return iso_sorted_has(&xids, xid) || join_map_get(&positions->placed, placed_key(xid)) != ISO_NONE;
 }
 
 /* ---- what waits ---- */
 
 static void add_link(struct iso_join *join, uint32_t record, uint32_t operation)
 {
-    struct join_places *places = &join->places;
-    ISO_GROW(places->links, places->link_count, places->link_capacity);
-    places->links[places->link_count++] = (struct join_link){record, operation, 0};
+    struct join_positions *positions = &join->positions;
+    ISO_GROW(positions->links, positions->link_count, positions->link_capacity);
+    positions->links[positions->link_count++] = (struct join_link){record, operation, 0};
     join->records.list[record].unplaced++;
 }
 
 static const struct iso_snapshot *snapshot_of(const struct iso_join *join, const struct join_link *link)
 {
-    const struct iso_history *held = &join->records.held;
-    uint32_t t = join->records.list[link->record].held;
-    uint32_t snapshot = link->operation == ISO_NONE ? held->snapshot[t]
-                                                    : (uint32_t)held->ots[held->first_operation[t] + link->operation];
-    return &held->snapshots[snapshot];
+    const struct iso_history *kept = &join->records.kept;
+    uint32_t t = join->records.list[link->record].kept;
+    uint32_t snapshot = link->operation == ISO_NONE ? kept->snapshot[t]
+                                                    : (uint32_t)kept->ots[kept->first_operation[t] + link->operation];
+    return &kept->snapshots[snapshot];
 }
 
-/* It writes, or leaves it to the stream to say what: then rows of it may come. */
+/* It writes, or leaves it to the stream to say what: then rows of it may arrive. */
 static bool may_write(const struct iso_join *join, const struct join_record *record)
 {
-    return join->records.held.flags[record->held] & ISO_WRITES || record->flags & JOIN_RECORD_TAKES;
+    return join->records.kept.flags[record->kept] & ISO_WRITES || record->flags & JOIN_RECORD_TAKES;
 }
 
 void join_place_record(struct iso_join *join, uint32_t number)
 {
-    const struct iso_history *held = &join->records.held;
+    const struct iso_history *kept = &join->records.kept;
     struct join_record *record = &join->records.list[number];
-    struct join_places *places = &join->places;
-    uint32_t t = record->held, first = held->first_operation[t];
-    uint64_t latest = held->snapshots[held->snapshot[t]].xmax;
-    places->active = true;
+    struct join_positions *positions = &join->positions;
+    uint32_t t = record->kept, first = kept->first_operation[t];
+    uint64_t latest = kept->snapshots[kept->snapshot[t]].xmax;
+    positions->active = true;
     latest = record->xid > latest ? record->xid : latest;
-    places->reference = latest > places->reference ? latest : places->reference;
+    positions->reference = latest > positions->reference ? latest : positions->reference;
     add_link(join, number, ISO_NONE);
-    for (uint32_t o = first; held->ots && o < held->first_operation[t + 1]; o++)
-        if (held->kind[o] & ISO_OPERATION_SNAPSHOT)
+    for (uint32_t o = first; kept->ots && o < kept->first_operation[t + 1]; o++)
+        if (kept->kind[o] & ISO_OPERATION_SNAPSHOT)
             add_link(join, number, o - first);
     if (may_write(join, record))
         record->unplaced++;
     else if (record->xid &&
-             record->status == ISO_COMMITTED) /* wrote nothing, and snapshots tell it apart all the same */
+             record->status == ISO_COMMITTED) /* wrote nothing, and snapshots distinguish it all the same */
         join_place_commit(join, number, ISO_NONE);
 }
 
-static void insert_commit(struct join_places *places, const struct join_commit *commit)
+static void insert_commit(struct join_positions *positions, const struct join_commit *commit)
 {
-    if (places->commit_count == places->commit_capacity && places->commit_first > places->commit_count / 2) {
-        places->commit_count -= places->commit_first;
-        memmove(places->commits, places->commits + places->commit_first,
-                places->commit_count * sizeof *places->commits);
-        places->commit_first = 0;
+    if (positions->commit_count == positions->commit_capacity &&
+        positions->commit_first > positions->commit_count / 2) {
+        positions->commit_count -= positions->commit_first;
+        memmove(positions->commits, positions->commits + positions->commit_first,
+                positions->commit_count * sizeof *positions->commits);
+        positions->commit_first = 0;
     }
-    uint32_t at = commits_below(places, commit->xid);
-    ISO_GROW(places->commits, places->commit_count, places->commit_capacity);
-    memmove(places->commits + at + 1, places->commits + at, (places->commit_count - at) * sizeof *places->commits);
-    places->commits[at] = *commit;
-    places->commit_count++;
+    uint32_t at = commits_below(positions, commit->xid);
+    ISO_GROW(positions->commits, positions->commit_count, positions->commit_capacity);
+    memmove(positions->commits + at + 1, positions->commits + at,
+            (positions->commit_count - at) * sizeof *positions->commits);
+    positions->commits[at] = *commit;
+    positions->commit_count++;
 }
 
 void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transaction)
 {
-    struct join_places *places = &join->places;
+    struct join_positions *positions = &join->positions;
     struct join_commit commit = {.position = UINT64_MAX, .record = number, .transaction = transaction};
     if (transaction != ISO_NONE) {
         const struct join_transaction *it = &join->open.list[transaction];
@@ -135,70 +137,70 @@ void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transact
             commit.xid = join_xid_of(join, it->identity.number);
     }
     if (number != ISO_NONE &&
-        (join->records.list[number].flags & JOIN_RECORD_COMMITTED)) { /* a reader that has its place */
+        (join->records.list[number].flags & JOIN_RECORD_COMMITTED)) { /* a reader that has its position */
         join_forget_transaction(join, transaction, ISO_ROWS_LATE);
         return;
     }
     if (number != ISO_NONE) {
         struct join_record *record = &join->records.list[number];
-        const struct iso_history *held = &join->records.held;
-        uint64_t xmin = held->snapshots[held->snapshot[record->held]].xmin;
+        const struct iso_history *kept = &join->records.kept;
+        uint64_t xmin = kept->snapshots[kept->snapshot[record->kept]].xmin;
         if (record->status == ISO_UNKNOWN)
             join_resolve(join, number, true, 0);
         commit.xid = record->xid ? record->xid : commit.xid;
         record->flags |= JOIN_RECORD_COMMITTED;
         if (!may_write(join, record)) /* of writers it was known from the start */
             record->unplaced++;
-        if (transaction != ISO_NONE && xmin > places->delivered)
-            places->delivered = xmin;
+        if (transaction != ISO_NONE && xmin > positions->delivered)
+            positions->delivered = xmin;
     }
-    insert_commit(places, &commit);
+    insert_commit(positions, &commit);
 }
 
 void join_place_forget(struct iso_join *join, uint32_t record)
 {
-    struct join_places *places = &join->places;
+    struct join_positions *positions = &join->positions;
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < places->link_count; i++)
-        if (places->links[i].record != record)
-            places->links[kept++] = places->links[i];
-    places->link_count = kept;
+    for (uint32_t i = 0; i < positions->link_count; i++)
+        if (positions->links[i].record != record)
+            positions->links[kept++] = positions->links[i];
+    positions->link_count = kept;
 }
 
 /* ---- the chain ---- */
 
-static uint64_t least_placed(const struct join_places *places, uint64_t from, uint64_t end)
+static uint64_t least_placed(const struct join_positions *positions, uint64_t from, uint64_t end)
 {
-    const struct join_map *placed = &places->placed;
+    const struct join_map *placed = &positions->placed;
     for (uint32_t i = 0; placed->slots && i <= placed->mask; i++)
         if (placed->slots[i].tag && placed->slots[i].number >= from && placed->slots[i].number < end)
             end = placed->slots[i].number;
     return end;
 }
 
-/* A snapshot that a client made up may span all numbers: what is long is not walked, all that has a place is. */
+/* A snapshot that a client made up may span all numbers: what is long is not walked, all that has a position is. */
 static uint64_t next_committed(const void *context, uint64_t from, uint64_t end)
 {
-    const struct join_places *places = context;
-    struct iso_sorted xids = waiting_xids(places);
+    const struct join_positions *positions = context;
+    struct iso_sorted xids = waiting_xids(positions);
     uint32_t waiting = iso_sorted_below(&xids, from);
     uint64_t next = waiting < xids.count ? iso_sorted_at(&xids, waiting) : end;
     next = next < end ? next : end;
-    if (from < next && next - from > places->placed.used) {
-        next = least_placed(places, from, next);
+    if (from < next && next - from > positions->placed.used) {
+        next = least_placed(positions, from, next);
     } else {
         uint64_t walked = from;
-        while (walked < next && join_map_get(&places->placed, placed_key(walked)) == ISO_NONE)
+        while (walked < next && join_map_get(&positions->placed, placed_key(walked)) == ISO_NONE)
             walked++;
         next = walked < next ? walked : next;
     }
     return next < end ? next : 0;
 }
 
-static uint64_t count_seen(const struct iso_join *join, const struct iso_snapshot *snapshot)
+static uint64_t count_visible(const struct iso_join *join, const struct iso_snapshot *snapshot)
 {
-    struct iso_sorted xids = waiting_xids(&join->places);
-    return iso_snapshot_count_seen(&join->records.held, snapshot, &xids);
+    struct iso_sorted xids = waiting_xids(&join->positions);
+    return iso_snapshot_count_seen(&join->records.kept, snapshot, &xids);
 }
 
 static int compare_links(const void *left, const void *right, void *context)
@@ -208,7 +210,7 @@ static int compare_links(const void *left, const void *right, void *context)
     const struct iso_snapshot *x = snapshot_of(join, a), *y = snapshot_of(join, b);
     if (a->seen != b->seen)
         return a->seen < b->seen ? -1 : 1;
-    int order = iso_snapshot_compare(&join->records.held, x, y);
+    int order = iso_snapshot_compare(&join->records.kept, x, y);
     if (order)
         return order;
     if (a->record != b->record)
@@ -224,17 +226,18 @@ static int compare_commits(const void *left, const void *right)
     return a->xid < b->xid ? -1 : a->xid > b->xid;
 }
 
-/* ---- giving places ---- */
+/* ---- giving positions ---- */
 
 /* Whether a snapshot, just placed, was taken before the stream begins: it sees no commit of it, and is older than the
  * connector's own, where there is one. */
 static bool is_before(const struct iso_join *join, const struct iso_snapshot *snapshot)
 {
-    bool sees_none = join->places.position == ISO_JOIN_START && !join->options.initial_known;
+    bool sees_none = join->positions.position == ISO_JOIN_START && !join->options.initial_known;
     return sees_none && (join->start.xid ? snapshot->xmax <= join->start.xid : !join->start.snapshots);
 }
 
-/* Its snapshot is from before the stream begins, and no row of it came: what it wrote is part of what was there then.
+/* Its snapshot is from before the stream begins, and no row of it arrived: what it wrote is part of what was there
+ * then.
  */
 static bool is_over_before(const struct join_record *record)
 {
@@ -252,37 +255,38 @@ static void check_done(struct iso_join *join, uint32_t number)
         return;
     }
     record->flags |= JOIN_RECORD_GIVEN;
-    join_give_placed(join, number);
+    join_emit_placed(join, number);
     join_forget_record(join, number);
 }
 
 static void place_commit(struct iso_join *join, const struct join_commit *commit)
 {
-    struct join_places *places = &join->places;
-    if (commit->transaction == ISO_NONE && is_over_before(&join->records.list[commit->record])) { /* it has no place */
+    struct join_positions *positions = &join->positions;
+    if (commit->transaction == ISO_NONE &&
+        is_over_before(&join->records.list[commit->record])) { /* it has no position */
         join->records.list[commit->record].unplaced--;
         check_done(join, commit->record);
         return;
     }
-    assert(places->position % 2 == ISO_JOIN_START % 2);
-    uint64_t cts = places->position += 2;
-    join_seat_take(join, cts, commit->xid, commit->transaction);
+    assert(positions->position % 2 == ISO_JOIN_START % 2);
+    uint64_t cts = positions->position += 2;
+    join_commit_name_note(join, cts, commit->xid, commit->transaction);
     if (commit->xid)
-        join_map_put(&places->placed, placed_key(commit->xid), 0);
+        join_map_put(&positions->placed, placed_key(commit->xid), 0);
     if (commit->record == ISO_NONE) {
-        join_give_foreign(join, &join->open.list[commit->transaction], cts);
-        join_give_altered(join, &join->open.list[commit->transaction], cts);
+        join_emit_foreign(join, &join->open.list[commit->transaction], cts);
+        join_emit_altered(join, &join->open.list[commit->transaction], cts);
         join_forget_transaction(join, commit->transaction, ISO_ROWS_FOREIGN);
         return;
     }
     struct join_record *record = &join->records.list[commit->record];
     record->cts = cts;
     record->flags |= JOIN_RECORD_CTS;
-    join->records.held.cts[record->held] = cts;
-    join->records.held.flags[record->held] |= ISO_HAS_CTS;
-    join_settle_placed(join, commit->record, commit->transaction, cts);
+    join->records.kept.cts[record->kept] = cts;
+    join->records.kept.flags[record->kept] |= ISO_HAS_CTS;
+    join_finish_placed(join, commit->record, commit->transaction, cts);
     if (commit->transaction != ISO_NONE) {
-        join_give_altered(join, &join->open.list[commit->transaction], cts);
+        join_emit_altered(join, &join->open.list[commit->transaction], cts);
         join_forget_transaction(join, commit->transaction, ISO_ROWS_JUDGED);
     }
     assert(record->unplaced);
@@ -294,18 +298,19 @@ static void place_commit(struct iso_join *join, const struct join_commit *commit
  * which are few, move up to those that come after it. */
 static void place_commits(struct iso_join *join, const struct iso_snapshot *snapshot)
 {
-    struct join_places *places = &join->places;
-    uint32_t end = snapshot ? commits_below(places, snapshot->xmax) : places->commit_count, first = end, count = 0;
-    if (end == places->commit_first)
+    struct join_positions *positions = &join->positions;
+    uint32_t end = snapshot ? commits_below(positions, snapshot->xmax) : positions->commit_count, first = end,
+             count = 0;
+    if (end == positions->commit_first)
         return;
-    struct join_commit *seen = iso_allocate((end - places->commit_first) * sizeof *seen);
-    for (uint32_t i = end; i-- > places->commit_first;) {
-        if (!snapshot || iso_snapshot_sees(&join->records.held, snapshot, places->commits[i].xid))
-            seen[count++] = places->commits[i];
+    struct join_commit *seen = iso_allocate((end - positions->commit_first) * sizeof *seen);
+    for (uint32_t i = end; i-- > positions->commit_first;) {
+        if (!snapshot || iso_snapshot_sees(&join->records.kept, snapshot, positions->commits[i].xid))
+            seen[count++] = positions->commits[i];
         else
-            places->commits[--first] = places->commits[i];
+            positions->commits[--first] = positions->commits[i];
     }
-    places->commit_first = first;
+    positions->commit_first = first;
     qsort(seen, count, sizeof *seen, compare_commits);
     for (uint32_t i = 0; i < count; i++)
         place_commit(join, &seen[i]);
@@ -314,49 +319,50 @@ static void place_commits(struct iso_join *join, const struct iso_snapshot *snap
 
 static void note_last(struct iso_join *join, const struct iso_snapshot *snapshot)
 {
-    struct iso_history *last = &join->places.last;
+    struct iso_history *last = &join->positions.last;
     last->snapshot_count = 0;
     last->xip_count = 0;
-    iso_snapshot_copy(last, &join->records.held, (uint32_t)(snapshot - join->records.held.snapshots));
+    iso_snapshot_copy(last, &join->records.kept, (uint32_t)(snapshot - join->records.kept.snapshots));
 }
 
-static void report_breach(struct iso_join *join, const struct join_link *link)
+static void report_snapshot_order(struct iso_join *join, const struct join_link *link)
 {
     const struct join_record *record = &join->records.list[link->record];
     struct iso_join_finding *finding = join_find(join, ISO_SNAPSHOT_ORDER, record->tid, ISO_NONE);
     finding->client = record->origin;
-    finding->sts = join->places.position + 1;
+    finding->sts = join->positions.position + 1;
 }
 
 static void place_link(struct iso_join *join, const struct join_link *link)
 {
-    struct join_places *places = &join->places;
-    struct iso_history *held = &join->records.held;
+    struct join_positions *positions = &join->positions;
+    struct iso_history *kept = &join->records.kept;
     struct join_record *record = &join->records.list[link->record];
-    const struct iso_snapshot *last = places->last.snapshot_count ? places->last.snapshots : NULL;
-    uint64_t before = places->position;
-    place_commits(join, snapshot_of(join, link)); /* which may move `held` */
+    const struct iso_snapshot *last = positions->last.snapshot_count ? positions->last.snapshots : NULL;
+    uint64_t before = positions->position;
+    place_commits(join, snapshot_of(join, link)); /* which may move `kept` */
     const struct iso_snapshot *snapshot = snapshot_of(join, link);
-    struct iso_committed committed = {next_committed, places};
-    bool lost = last && iso_snapshot_only_in(&places->last, last, held, snapshot, &committed);
-    bool gained = last && iso_snapshot_only_in(held, snapshot, &places->last, last, &committed);
+    struct iso_committed committed = {next_committed, positions};
+    bool lost = last && iso_snapshot_only_in(&positions->last, last, kept, snapshot, &committed);
+    bool gained = last && iso_snapshot_only_in(kept, snapshot, &positions->last, last, &committed);
     if (!last || lost || gained)
-        places->broken = lost;
+        positions->broken = lost;
     note_last(join, snapshot);
-    if ((lost || gained) && places->position == before) {
-        places->position += 2; /* a place of its own, though all that it sees was seen: after a breach */
-        join_seat_take(join, places->position, 0, ISO_NONE);
+    if ((lost || gained) && positions->position == before) {
+        positions->position +=
+            2; /* a position of its own, though all that it sees was visible before: after a snapshot-order violation */
+        join_commit_name_note(join, positions->position, 0, ISO_NONE);
     }
-    if (places->broken)
-        report_breach(join, link);
+    if (positions->broken)
+        report_snapshot_order(join, link);
     if (link->operation == ISO_NONE) {
-        held->sts[record->held] = record->sts = places->position + 1;
-        held->flags[record->held] |= ISO_HAS_STS;
+        kept->sts[record->kept] = record->sts = positions->position + 1;
+        kept->flags[record->kept] |= ISO_HAS_STS;
         record->flags |= JOIN_RECORD_STS | (is_before(join, snapshot) ? JOIN_RECORD_BEFORE : 0);
     } else {
-        uint32_t o = held->first_operation[record->held] + link->operation;
-        held->ots[o] = places->position + 1;
-        held->kind[o] = (uint8_t)((held->kind[o] & ~ISO_OPERATION_SNAPSHOT) | ISO_OPERATION_OTS);
+        uint32_t o = kept->first_operation[record->kept] + link->operation;
+        kept->ots[o] = positions->position + 1;
+        kept->kind[o] = (uint8_t)((kept->kind[o] & ~ISO_OPERATION_SNAPSHOT) | ISO_OPERATION_OTS);
     }
     assert(record->unplaced);
     record->unplaced--;
@@ -366,8 +372,8 @@ static void place_link(struct iso_join *join, const struct join_link *link)
 
 static uint64_t horizon_of(const struct iso_join *join)
 {
-    const struct join_places *places = &join->places;
-    uint64_t horizon = places->clients < places->delivered ? places->clients : places->delivered;
+    const struct join_positions *positions = &join->positions;
+    uint64_t horizon = positions->clients < positions->delivered ? positions->clients : positions->delivered;
     for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer) {
         const struct join_transaction *transaction = &join->open.list[i];
         uint64_t xid = transaction->identity.tag == JOIN_BY_XID ? join_xid_of(join, transaction->identity.number) : 0;
@@ -376,8 +382,8 @@ static uint64_t horizon_of(const struct iso_join *join)
     return horizon;
 }
 
-/* Records below the horizon of which no row came: an unknown one has aborted, a committed one was not delivered. */
-static void settle_outcomes(struct iso_join *join, uint64_t horizon)
+/* Records below the horizon of which no row arrived: an unknown one has aborted, a committed one was not delivered. */
+static void finish_outcomes(struct iso_join *join, uint64_t horizon)
 {
     for (uint32_t i = join->records.oldest, next; i != ISO_NONE; i = next) {
         struct join_record *record = &join->records.list[i];
@@ -388,7 +394,7 @@ static void settle_outcomes(struct iso_join *join, uint64_t horizon)
         if (record->status == ISO_UNKNOWN) {
             join_place_forget(join, i);
             join_resolve(join, i, false, 0);
-            join_give_placed(join, i);
+            join_emit_placed(join, i);
             join_forget_record(join, i);
         } else if (may_write(join, record)) {
             join_place_commit(join, i, ISO_NONE);
@@ -396,16 +402,16 @@ static void settle_outcomes(struct iso_join *join, uint64_t horizon)
     }
 }
 
-static void forget_placed(struct join_places *places, uint64_t below)
+static void forget_placed(struct join_positions *positions, uint64_t below)
 {
     struct join_map kept = {0};
-    if (places->placed.used < 2 * PLACED_MOST) /* half of it goes, so that going through it pays */
+    if (positions->placed.used < 2 * PLACED_MOST) /* half of it goes, so that going through it pays */
         return;
-    for (uint32_t i = 0; i <= places->placed.mask; i++)
-        if (places->placed.slots[i].tag && places->placed.slots[i].number >= below)
-            join_map_put(&kept, placed_key(places->placed.slots[i].number), 0);
-    join_map_release(&places->placed);
-    places->placed = kept;
+    for (uint32_t i = 0; i <= positions->placed.mask; i++)
+        if (positions->placed.slots[i].tag && positions->placed.slots[i].number >= below)
+            join_map_put(&kept, placed_key(positions->placed.slots[i].number), 0);
+    join_map_release(&positions->placed);
+    positions->placed = kept;
 }
 
 static int compare_xids(const void *left, const void *right)
@@ -417,12 +423,12 @@ static int compare_xids(const void *left, const void *right)
 /* The commits below the horizon that some snapshot which stays does not see, sorted; `*count`. To be freed. */
 static uint64_t *unseen_by_those_that_stay(const struct iso_join *join, uint64_t horizon, uint32_t *count)
 {
-    const struct join_places *places = &join->places;
+    const struct join_positions *positions = &join->positions;
     uint64_t *unseen = NULL;
     uint32_t used = 0, capacity = 0;
-    for (uint32_t i = 0; i < places->link_count; i++) {
-        const struct iso_snapshot *snapshot = snapshot_of(join, &places->links[i]);
-        const uint64_t *xips = iso_snapshot_xips(&join->records.held, snapshot);
+    for (uint32_t i = 0; i < positions->link_count; i++) {
+        const struct iso_snapshot *snapshot = snapshot_of(join, &positions->links[i]);
+        const uint64_t *xips = iso_snapshot_xips(&join->records.kept, snapshot);
         for (uint32_t j = 0; snapshot->xmax > horizon && j < snapshot->xip_count && xips[j] < horizon; j++) {
             ISO_GROW(unseen, used, capacity);
             unseen[used++] = xips[j];
@@ -432,7 +438,7 @@ static uint64_t *unseen_by_those_that_stay(const struct iso_join *join, uint64_t
         qsort(unseen, used, sizeof *unseen, compare_xids);
     *count = 0;
     for (uint32_t i = 0; i < used; i++)
-        if ((!*count || unseen[*count - 1] != unseen[i]) && is_committed(places, unseen[i]))
+        if ((!*count || unseen[*count - 1] != unseen[i]) && is_committed(positions, unseen[i]))
             unseen[(*count)++] = unseen[i];
     return unseen;
 }
@@ -441,14 +447,14 @@ static uint64_t *unseen_by_those_that_stay(const struct iso_join *join, uint64_t
  * xmax. Then what stays comes after what is placed now. */
 static bool is_contained(const struct iso_join *join, uint64_t horizon)
 {
-    const struct join_places *places = &join->places;
+    const struct join_positions *positions = &join->positions;
     uint32_t count;
     uint64_t *unseen = unseen_by_those_that_stay(join, horizon, &count);
     bool contained = true;
-    for (uint32_t i = 0; i < places->link_count && contained; i++) {
-        const struct iso_snapshot *snapshot = snapshot_of(join, &places->links[i]);
+    for (uint32_t i = 0; i < positions->link_count && contained; i++) {
+        const struct iso_snapshot *snapshot = snapshot_of(join, &positions->links[i]);
         for (uint32_t j = 0; snapshot->xmax <= horizon && j < count && unseen[j] < snapshot->xmax; j++)
-            contained &= !iso_snapshot_sees(&join->records.held, snapshot, unseen[j]);
+            contained &= !iso_snapshot_sees(&join->records.kept, snapshot, unseen[j]);
     }
     iso_free(unseen);
     return contained;
@@ -457,11 +463,11 @@ static bool is_contained(const struct iso_join *join, uint64_t horizon)
 /* Below all that stays. */
 static uint64_t cut(const struct iso_join *join, uint64_t horizon)
 {
-    const struct join_places *places = &join->places;
+    const struct join_positions *positions = &join->positions;
     for (bool lower = horizon != UINT64_MAX; lower;) {
         lower = false;
-        for (uint32_t i = 0; i < places->link_count; i++) {
-            const struct iso_snapshot *snapshot = snapshot_of(join, &places->links[i]);
+        for (uint32_t i = 0; i < positions->link_count; i++) {
+            const struct iso_snapshot *snapshot = snapshot_of(join, &positions->links[i]);
             lower |= snapshot->xmax > horizon && snapshot->xmin < horizon;
             if (snapshot->xmax > horizon && snapshot->xmin < horizon)
                 horizon = snapshot->xmin;
@@ -480,48 +486,48 @@ static uint64_t below_those_that_stay(const struct iso_join *join, uint64_t hori
 /* Moves the links that are certain into a list of their own, and sorts it. */
 static struct join_link *take_certain(struct iso_join *join, uint64_t horizon, uint32_t *count)
 {
-    struct join_places *places = &join->places;
-    struct join_link *certain = iso_allocate(((size_t)places->link_count + 1) * sizeof *certain);
+    struct join_positions *positions = &join->positions;
+    struct join_link *certain = iso_allocate(((size_t)positions->link_count + 1) * sizeof *certain);
     uint32_t kept = 0;
     *count = 0;
-    for (uint32_t i = 0; i < places->link_count; i++) {
-        struct join_link link = places->links[i];
+    for (uint32_t i = 0; i < positions->link_count; i++) {
+        struct join_link link = positions->links[i];
         if (snapshot_of(join, &link)->xmax <= horizon) {
-            link.seen = count_seen(join, snapshot_of(join, &link));
+            link.seen = count_visible(join, snapshot_of(join, &link));
             certain[(*count)++] = link;
         } else {
-            places->links[kept++] = link;
+            positions->links[kept++] = link;
         }
     }
-    places->link_count = kept;
+    positions->link_count = kept;
     if (*count)
         qsort_r(certain, *count, sizeof *certain, compare_links, join);
     return certain;
 }
 
-/* A transaction's snapshot is older than its xid. So once clients promise that no smaller xmin will come, a whole
- * transaction of a smaller xid has no record: it is somebody else's, and holds nothing up. */
-static void settle_foreign(struct iso_join *join)
+/* A transaction's snapshot is older than its xid. So once clients promise that no smaller xmin will arrive, a whole
+ * transaction of a smaller xid has no record: it is somebody else's, and delays nothing. */
+static void finish_foreign(struct iso_join *join)
 {
     for (uint32_t i = join->open.oldest, next; i != ISO_NONE; i = next) {
         const struct join_transaction *transaction = &join->open.list[i];
         next = transaction->newer;
         if ((transaction->flags & JOIN_COMPLETE) && transaction->identity.tag == JOIN_BY_XID &&
-            join_xid_of(join, transaction->identity.number) < join->places.clients)
-            join_settle(join, i, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
+            join_xid_of(join, transaction->identity.number) < join->positions.clients)
+            join_finish(join, i, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
     }
 }
 
 void join_place(struct iso_join *join, bool ended)
 {
-    struct join_places *places = &join->places;
+    struct join_positions *positions = &join->positions;
     uint32_t count;
-    if (!places->active || (!ended && (!places->clients || !join->start.begun)))
+    if (!positions->active || (!ended && (!positions->clients || !join->start.begun)))
         return;
     if (!ended)
-        settle_foreign(join);
+        finish_foreign(join);
     uint64_t horizon = ended ? UINT64_MAX : horizon_of(join);
-    settle_outcomes(join, horizon);
+    finish_outcomes(join, horizon);
     struct join_link *certain = take_certain(join, below_those_that_stay(join, horizon), &count);
     for (uint32_t i = 0; i < count; i++) {
         place_link(join, &certain[i]);
@@ -531,15 +537,15 @@ void join_place(struct iso_join *join, bool ended)
     if (ended)
         place_commits(join, NULL);
     else if (count)
-        join_give_watermark(join, places->position);
-    forget_placed(places, places->delivered > PLACED_MOST ? places->delivered - PLACED_MOST : 0);
+        join_emit_watermark(join, positions->position);
+    forget_placed(positions, positions->delivered > PLACED_MOST ? positions->delivered - PLACED_MOST : 0);
 }
 
-void join_places_release(struct join_places *places)
+void join_positions_release(struct join_positions *positions)
 {
-    iso_free(places->commits);
-    iso_free(places->links);
-    iso_column_free(places->seats.list, JOIN_SEATS * sizeof *places->seats.list);
-    join_map_release(&places->placed);
-    iso_history_release(&places->last);
+    iso_free(positions->commits);
+    iso_free(positions->links);
+    iso_column_free(positions->names.list, JOIN_COMMIT_NAMES * sizeof *positions->names.list);
+    join_map_release(&positions->placed);
+    iso_history_release(&positions->last);
 }

@@ -1,7 +1,7 @@
 /* Settling: a transaction as delivered against what its client said of it.
  *
- * Final writes are compared. Equal, and closed: settled at once. Different: only once no row can be added to it.
- * Without a record it is foreign, once no record can come for it; in cdc mode it speaks for itself.
+ * Final writes are compared. Equal, and closed: finished at once. Different: only once no row can be added to it.
+ * Without a record it is foreign, once no record can arrive for it; in cdc mode it is judged by itself.
  */
 #include "join/join_private.h"
 #include "verdict/unjudged.h"
@@ -11,7 +11,7 @@
 /* The rows that count, the final one of each key: `state->row` of those whose `state->mark` is what this returns. */
 uint32_t join_mark_finals(struct iso_join *join, const struct join_transaction *transaction)
 {
-    uint32_t mark = ++join->marks;
+    uint32_t mark = ++join->counters.marks;
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
         struct join_key *state = &join->keys.list[join->rows.list[r].key];
         if ((join->rows.list[r].flags & JOIN_ROW_WITHOUT) ||
@@ -38,7 +38,7 @@ static bool cannot_compare(const struct iso_join *join, const struct join_row *r
         return false;
     const char *key = iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[row->key], buffer, &length);
     return join->options.is_whole_row(join->options.context, key, length) &&
-           iso_rows_cannot_compare(&join->texts, row->after, &join->texts, write->after);
+           iso_rows_cannot_compare(&join->texts.atoms, row->after, &join->texts.atoms, write->after);
 }
 
 static bool agrees(const struct iso_join *join, const struct join_row *row, const struct join_row *write)
@@ -118,12 +118,12 @@ static void report_missing(const struct comparison *comparison, const struct joi
     bool sure = join->capability->sends_unchanged && write->after != ISO_ABSENT;
     if (is_unreported(join, write->key))
         return;
-    if (!join_is_judged(join, write->key)) { /* its table was covered when the record came */
+    if (!join_is_judged(join, write->key)) { /* its table was covered when the record arrived */
         join->tables.list[join->keys.list[write->key].of_table].left_out++;
         return;
     }
     if (!sure && comparison->has_cts)
-        join_give_probe(join, ISO_MISSING, comparison->record->tid, write->key, write->after, comparison->cts,
+        join_emit_probe(join, ISO_MISSING, comparison->record->tid, write->key, write->after, comparison->cts,
                         comparison->record->origin);
     else if (write->after != ISO_ABSENT)
         find(comparison, ISO_MISSING, write->key)->expected = join_out(join, write->after);
@@ -173,7 +173,7 @@ static void report_rows(const struct comparison *comparison, enum iso_violation_
     }
 }
 
-/* The first row of a key must hold the version that it replaced (a probe), every later one what the row before it left.
+/* The first row of a key must have the version that it replaced (a probe), every later one what the row before it left.
  */
 static void check_before_image(const struct comparison *comparison, const struct join_row *row,
                                const struct join_row *before)
@@ -182,7 +182,7 @@ static void check_before_image(const struct comparison *comparison, const struct
     if (!(row->flags & JOIN_ROW_BEFORE))
         return;
     if (!before) {
-        join_give_probe(join, ISO_BEFORE_IMAGE, comparison->record->tid, row->key, row->before, comparison->cts,
+        join_emit_probe(join, ISO_BEFORE_IMAGE, comparison->record->tid, row->key, row->before, comparison->cts,
                         row->origin);
     } else if ((before->flags & JOIN_ROW_AFTER) && before->after != row->before) {
         struct iso_join_finding *finding = find(comparison, ISO_BEFORE_IMAGE, row->key);
@@ -197,8 +197,8 @@ static void check_before_images(const struct comparison *comparison, bool own)
 {
     struct iso_join *join = comparison->join;
     const struct join_chain *rows = &comparison->transaction->rows, *writes = &comparison->record->writes;
-    uint32_t wanted = join->marks + 1, seen = join->marks + 2;
-    join->marks += 2;
+    uint32_t wanted = join->counters.marks + 1, seen = join->counters.marks + 2;
+    join->counters.marks += 2;
     for (uint32_t i = 0, w = writes->first; own && i < writes->count; i++, w = join->rows.list[w].next)
         join->keys.list[join->rows.list[w].key].mark = wanted;
     for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows.list[r].next) {
@@ -230,30 +230,30 @@ void join_resolve(struct iso_join *join, uint32_t number, bool committed, uint64
     else
         join->stats.resolved_aborted++;
     record->status = committed ? ISO_COMMITTED : ISO_ABORTED;
-    if (record->held != ISO_NONE) {
-        struct iso_history *held = &join->records.held;
-        held->flags[record->held] = (uint8_t)((held->flags[record->held] & ~ISO_STATUS_MASK) | record->status);
+    if (record->kept != ISO_NONE) {
+        struct iso_history *kept = &join->records.kept;
+        kept->flags[record->kept] = (uint8_t)((kept->flags[record->kept] & ~ISO_STATUS_MASK) | record->status);
         if (committed && !(record->flags & JOIN_RECORD_PLACED)) {
-            held->flags[record->held] |= ISO_HAS_CTS;
-            held->cts[record->held] = cts;
+            kept->flags[record->kept] |= ISO_HAS_CTS;
+            kept->cts[record->kept] = cts;
         }
     }
     if (!(record->flags & JOIN_RECORD_GIVEN))
         return;
-    join_give_resolution(join, record->tid, committed, cts);
-    if (record->held != ISO_NONE)
-        join_give_joined(join, &join->records.held, record->held, join->records.held.sno[record->held]);
+    join_emit_resolution(join, record->tid, committed, cts);
+    if (record->kept != ISO_NONE)
+        join_emit_joined(join, &join->records.kept, record->kept, join->records.kept.sno[record->kept]);
 }
 
 /* A record that waited for its commit timestamp. */
-static void give_with_cts(struct iso_join *join, uint32_t number, uint64_t cts)
+static void emit_with_cts(struct iso_join *join, uint32_t number, uint64_t cts)
 {
     struct join_record *record = &join->records.list[number];
-    join->records.held.flags[record->held] |= ISO_HAS_CTS;
-    join->records.held.cts[record->held] = cts;
+    join->records.kept.flags[record->kept] |= ISO_HAS_CTS;
+    join->records.kept.cts[record->kept] = cts;
     record->cts = cts;
     record->flags |= JOIN_RECORD_CTS | JOIN_RECORD_GIVEN;
-    join_give_held(join, number);
+    join_emit_kept(join, number);
 }
 
 /* ---- one record and its transaction ---- */
@@ -261,7 +261,7 @@ static void give_with_cts(struct iso_join *join, uint32_t number, uint64_t cts)
 /* Keys that went with their table, and those of tables of which clients do not say what they write: versions beside its
  * own.
  */
-static void give_unlisted(struct iso_join *join, struct join_transaction *transaction, uint64_t cts)
+static void emit_unlisted(struct iso_join *join, struct join_transaction *transaction, uint64_t cts)
 {
     uint32_t mark = join_mark_finals(join, transaction);
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
@@ -270,7 +270,7 @@ static void give_unlisted(struct iso_join *join, struct join_transaction *transa
         if (!join_is_final(join, r, mark) || !unlisted || (row->flags & JOIN_ROW_CLAIMED))
             row->flags |= JOIN_ROW_WITHOUT;
     }
-    join_give_foreign(join, transaction, cts);
+    join_emit_foreign(join, transaction, cts);
 }
 
 static bool shares_timestamps(const struct iso_join *join, const struct join_transaction *transaction)
@@ -299,11 +299,11 @@ static void compare(struct iso_join *join, uint32_t number, struct join_transact
     if (has_cts)
         check_before_images(&comparison, shared);
     if (has_cts && (transaction->dropped || transaction->unreported) && !shared)
-        give_unlisted(join, transaction, cts);
+        emit_unlisted(join, transaction, cts);
 }
 
 /* It left its writes to the stream, and the stream has none: it read only, at its start. */
-static void give_reader(struct iso_join *join, uint32_t number)
+static void emit_reader(struct iso_join *join, uint32_t number)
 {
     struct join_record *record = &join->records.list[number];
     if (!(record->flags & (JOIN_RECORD_STS | JOIN_RECORD_CTS))) {
@@ -311,36 +311,36 @@ static void give_reader(struct iso_join *join, uint32_t number)
         return;
     }
     record->flags |= JOIN_RECORD_GIVEN;
-    join_give_held(join, number);
+    join_emit_kept(join, number);
 }
 
-static void give_undelivered(struct iso_join *join, uint32_t number)
+static void emit_undelivered(struct iso_join *join, uint32_t number)
 {
     const struct join_record *record = &join->records.list[number];
     if (record->flags & JOIN_RECORD_TAKES && !record->writes.count && !(record->flags & JOIN_RECORD_PLACED) &&
-        record->held != ISO_NONE)
-        give_reader(join, number);
+        record->kept != ISO_NONE)
+        emit_reader(join, number);
     else
         join->stats.unplaced++;
 }
 
-static void settle_claim(struct iso_join *join, uint32_t number, struct join_transaction *transaction)
+static void finish_claim(struct iso_join *join, uint32_t number, struct join_transaction *transaction)
 {
     struct join_record *record = &join->records.list[number];
     uint64_t cts = 0;
     bool has_cts = join_commit_timestamp(transaction, &cts);
     bool wrote = join_adopt(join, number, (uint32_t)(transaction - join->open.list)) || record->writes.count;
     if (record->flags & JOIN_RECORD_CTS) {
-        join->domains_differ |= !(transaction->flags & JOIN_HAS_CTS) && has_cts && cts != record->cts;
+        join->source.domains_differ |= !(transaction->flags & JOIN_HAS_CTS) && has_cts && cts != record->cts;
         cts = record->cts;
         has_cts = true;
     }
     if (record->status == ISO_UNKNOWN)
         join_resolve(join, number, true, cts);
     else if (!(record->flags & JOIN_RECORD_GIVEN) && record->flags & JOIN_RECORD_TAKES && !wrote)
-        give_reader(join, number);
+        emit_reader(join, number);
     else if (!(record->flags & JOIN_RECORD_GIVEN) && has_cts)
-        give_with_cts(join, number, cts);
+        emit_with_cts(join, number, cts);
     else if (!(record->flags & JOIN_RECORD_GIVEN))
         join->stats.unplaced++;
     compare(join, number, transaction, cts, has_cts);
@@ -356,7 +356,7 @@ static void report_undelivered(struct iso_join *join, const struct join_record *
 }
 
 /* Its position is known. */
-void join_settle_placed(struct iso_join *join, uint32_t record, uint32_t transaction, uint64_t cts)
+void join_finish_placed(struct iso_join *join, uint32_t record, uint32_t transaction, uint64_t cts)
 {
     if (transaction == ISO_NONE) {
         report_undelivered(join, &join->records.list[record]);
@@ -379,29 +379,28 @@ static uint32_t claim_of(const struct iso_join *join, const struct join_transact
 
 static void finish(struct iso_join *join, uint32_t number, iso_atom tid, uint64_t cts, enum iso_row_class class)
 {
-    join_settled_add(join, &join->open.list[number], tid, cts);
-    join_settle_markers(join, &join->open.list[number], cts);
+    join_dedup_add(join, &join->open.list[number], tid, cts);
+    join_finish_markers(join, &join->open.list[number], cts);
     join_leave_open(join, number);
-    join_give_altered(join, &join->open.list[number], cts);
+    join_emit_altered(join, &join->open.list[number], cts);
     join_forget_transaction(join, number, class);
 }
 
-/* So that it is known when it comes again, where its transaction's identity does not tell. */
+/* So that it is known when it arrives again, where its transaction's identity does not say. */
 static void note_record(struct iso_join *join, const struct join_record *record,
                         const struct join_transaction *transaction, uint64_t cts)
 {
     if (join->options.markers || shares_timestamps(join, transaction))
-        join_settled_note(join, (struct join_identity){record->tid, JOIN_BY_MARKER}, record->tid, cts);
+        join_dedup_note(join, (struct join_identity){record->tid, JOIN_BY_MARKER}, record->tid, cts);
 }
 
 /* Its rows wait for a position, and are compared when it is known. */
 static void start_placing(struct iso_join *join, uint32_t number, uint32_t record)
 {
-    join_settled_add(join, &join->open.list[number], record == ISO_NONE ? ISO_ABSENT : join->records.list[record].tid,
-                     0);
+    join_dedup_add(join, &join->open.list[number], record == ISO_NONE ? ISO_ABSENT : join->records.list[record].tid, 0);
     if (record != ISO_NONE)
         note_record(join, &join->records.list[record], &join->open.list[number], 0);
-    join_settle_markers(join, &join->open.list[number], 0);
+    join_finish_markers(join, &join->open.list[number], 0);
     join_leave_open(join, number);
     join->open.list[number].flags |= JOIN_PLACING;
     join_place_commit(join, record, number);
@@ -413,36 +412,37 @@ static void note_incomplete(struct iso_join *join, const struct join_transaction
     join->stats.incomplete += whole_known && join_events_of(transaction) < transaction->expected;
 }
 
-static void settle_alone(struct iso_join *join, uint32_t number, uint32_t final)
+static void finish_alone(struct iso_join *join, uint32_t number, uint32_t final)
 {
     struct join_transaction *transaction = &join->open.list[number];
-    bool clients = join->options.clients || join->in_band;
-    bool sure = !clients || (join->options.records_first && !join->log.waiting) || join->in_band ||
+    bool clients = join->options.clients || join->source.in_band;
+    bool sure = !clients || (join->options.records_first && !join->log.waiting) || join->source.in_band ||
                 (final & JOIN_RECORDS_FINAL);
     uint64_t cts = 0;
-    bool undecided = join->expects_in_band && !join->in_band; /* the first record tells how positions are counted */
+    bool undecided =
+        join->source.expects_in_band && !join->source.in_band; /* the first record shows how positions are counted */
     if (!(final & JOIN_ROWS_FINAL) || !sure || (undecided && !(final & JOIN_RECORDS_FINAL)))
         return;
     note_incomplete(join, transaction);
     join->stats.foreign += clients && transaction->rows.count;
-    if (clients && join->places.active) {
+    if (clients && join->positions.active) {
         start_placing(join, number, ISO_NONE);
         return;
     }
     bool placed = join_commit_timestamp(transaction, &cts);
-    if (clients && !(transaction->flags & JOIN_HAS_CTS) && join->domains_differ)
+    if (clients && !(transaction->flags & JOIN_HAS_CTS) && join->source.domains_differ)
         placed = false;
     if (!placed)
         join->stats.unplaced += transaction->rows.count > 0;
     else if (clients)
-        join_give_foreign(join, transaction, cts);
+        join_emit_foreign(join, transaction, cts);
     else
-        join_give_changes(join, transaction, cts);
+        join_emit_changes(join, transaction, cts);
     finish(join, number, ISO_ABSENT, cts, !placed ? ISO_ROWS_UNPLACED : clients ? ISO_ROWS_FOREIGN : ISO_ROWS_JUDGED);
 }
 
 /* Rows of a shared timestamp that nobody claims are another transaction's. */
-static void give_rest(struct iso_join *join, struct join_transaction *transaction, uint64_t cts)
+static void emit_rest(struct iso_join *join, struct join_transaction *transaction, uint64_t cts)
 {
     uint32_t mark = join_mark_finals(join, transaction), rest = 0;
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
@@ -453,10 +453,10 @@ static void give_rest(struct iso_join *join, struct join_transaction *transactio
             rest++;
     }
     join->stats.foreign += rest > 0;
-    join_give_foreign(join, transaction, cts);
+    join_emit_foreign(join, transaction, cts);
 }
 
-static void settle_claimed(struct iso_join *join, uint32_t number, uint32_t first)
+static void finish_claimed(struct iso_join *join, uint32_t number, uint32_t first)
 {
     struct join_transaction *transaction = &join->open.list[number];
     iso_atom tid = join->records.list[first].tid;
@@ -467,27 +467,27 @@ static void settle_claimed(struct iso_join *join, uint32_t number, uint32_t firs
     }
     bool shared = shares_timestamps(join, transaction);
     for (uint32_t record = first, next; record != ISO_NONE; record = next) {
-        next = join->records.list[record].same;
-        settle_claim(join, record, transaction);
+        next = join->records.list[record].next_equal;
+        finish_claim(join, record, transaction);
         note_record(join, &join->records.list[record], transaction, cts);
         join_forget_record(join, record);
     }
     if (join_commit_timestamp(transaction, &cts) && shared)
-        give_rest(join, transaction, cts);
+        emit_rest(join, transaction, cts);
     finish(join, number, tid, cts, ISO_ROWS_JUDGED);
 }
 
-void join_settle(struct iso_join *join, uint32_t number, uint32_t final)
+void join_finish(struct iso_join *join, uint32_t number, uint32_t final)
 {
     struct join_transaction *transaction = &join->open.list[number];
     uint32_t record = claim_of(join, transaction);
     bool shared = shares_timestamps(join, transaction), rows_final = final & JOIN_ROWS_FINAL;
     if (record == ISO_NONE)
-        settle_alone(join, number, final);
+        finish_alone(join, number, final);
     else if (!(final & JOIN_RECORDS_FINAL) && !join_has_all_records(join, transaction, record))
         return;
     else if (rows_final || (!shared && !differs(join, transaction, &join->records.list[record])))
-        settle_claimed(join, number, record);
+        finish_claimed(join, number, record);
 }
 
 /* ---- a record without any row ---- */
@@ -501,17 +501,17 @@ static bool can_tell(const struct iso_join *join, const struct join_record *reco
     if (record->identity[record->identity_count - 1].tag == JOIN_BY_MARKER)
         return join->stats.markers && join_leaves_marker(join, record);
     bool start_only = record->identity_count == 1 && record->identity[0].tag == JOIN_BY_STS;
-    return !start_only || join->starts_come;
+    return !start_only || join->source.has_starts;
 }
 
 static void stay_unknown(struct iso_join *join, const struct join_record *record)
 {
     join->stats.unresolved++;
-    if (record->held != ISO_NONE)
-        join_give_joined(join, &join->records.held, record->held, join->records.held.sno[record->held]);
+    if (record->kept != ISO_NONE)
+        join_emit_joined(join, &join->records.kept, record->kept, join->records.kept.sno[record->kept]);
 }
 
-void join_settle_undelivered(struct iso_join *join, uint32_t number)
+void join_finish_undelivered(struct iso_join *join, uint32_t number)
 {
     struct join_record *record = &join->records.list[number];
     if (record->status == ISO_UNKNOWN && !can_tell(join, record))
@@ -519,7 +519,7 @@ void join_settle_undelivered(struct iso_join *join, uint32_t number)
     else if (record->status == ISO_UNKNOWN)
         join_resolve(join, number, false, 0);
     else if (record->status == ISO_COMMITTED && !(record->flags & JOIN_RECORD_GIVEN))
-        give_undelivered(join, number);
+        emit_undelivered(join, number);
     if (!join->stats.stray_markers)
         report_undelivered(join, record);
     else

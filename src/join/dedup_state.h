@@ -1,0 +1,27 @@
+/* What was finished, so that repeats are known (dedup.c). */
+#ifndef ISO_JOIN_DEDUP_STATE_H
+#define ISO_JOIN_DEDUP_STATE_H
+
+#include "iso/history.h"
+#include "join/map.h"
+
+enum { JOIN_DEDUP_ENTRIES = 1 << 20, JOIN_DEDUP_DIGESTS = 1 << 22 };
+
+struct join_dedup_entry {
+    struct join_identity identity;
+    iso_atom tid;   /* of `texts`; ISO_ABSENT: foreign */
+    uint64_t first; /* into the ring of digests, counted from the beginning */
+    uint32_t count, cursor;
+    uint64_t cts;
+    bool undone; /* it did not commit (undone.c) */
+};
+
+struct join_dedup {
+    struct join_map map;              /* identity to entry */
+    struct join_dedup_entry *entries; /* a ring */
+    uint64_t next_entry, next_digest; /* counted from the beginning */
+    uint64_t *digests;                /* a ring: identity of the row << 32 | content */
+    bool has_texts;                   /* an entry refers to `texts` */
+};
+
+#endif

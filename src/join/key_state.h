@@ -1,0 +1,71 @@
+/* Keys, their tables, and texts (pool.c, table.c, initial.c). */
+#ifndef ISO_JOIN_KEY_STATE_H
+#define ISO_JOIN_KEY_STATE_H
+
+#include "iso/history.h"
+#include "iso/source.h"
+#include "join/map.h"
+
+struct join_key {
+    uint32_t stamp;             /* of the youngest transaction that used it ... */
+    uint64_t ordinal;           /* ... and its last row's */
+    uint32_t span, occurrences; /* in the span of that number */
+    uint32_t mark, row;         /* scratch of comparisons */
+    uint32_t out_block;         /* the number of the output's block of which `out` is the key's atom */
+    iso_atom out;
+    iso_atom table;    /* of `keys` */
+    iso_atom value;    /* as delivered last; where nothing asks for it, only whether there is one */
+    uint32_t content;  /* digest of what was delivered last; 0: not known */
+    uint32_t lane;     /* the input that it came from */
+    uint32_t of_table; /* number in `tables` */
+    uint8_t initial;   /* enum join_initial */
+    uint64_t first;    /* position of its first version in a log of whole transactions; 0: none has arrived */
+    bool asked;        /* a client has read it since tables change (change.c) */
+    bool was_changed;  /* some transaction has changed it */
+};
+
+/* What is known of what a key had before the stream (initial.c). */
+enum join_initial {
+    JOIN_INITIAL_DEFAULT,  /* the engine has what it has of every key: nothing */
+    JOIN_INITIAL_ASKED,    /* the engine knows that it is not known yet */
+    JOIN_INITIAL_UNKNOWN,  /* ... and never will be */
+    JOIN_INITIAL_LEARNED,  /* a change's before image said it */
+    JOIN_INITIAL_DELIVERED /* a row of a snapshot, or an insert, said it */
+};
+
+struct join_keys {
+    struct iso_history names; /* numbers and atoms */
+    struct join_key *list;    /* by number */
+    uint32_t capacity;
+};
+
+/* Texts of values and names: kept as long as something refers to them. */
+struct join_texts {
+    struct iso_atoms atoms;
+    uint32_t kept; /* of the last rebuild */
+};
+
+/* ---- tables (table.c) ---- */
+
+enum join_coverage { JOIN_NOT_ASKED, JOIN_COVERED, JOIN_UNCOVERED };
+
+struct join_table {
+    iso_atom name;               /* of `keys`: what stands in a key before the first '/' */
+    uint8_t coverage;            /* enum join_coverage */
+    bool collected;              /* the stream names it among its collections */
+    bool asked_again;            /* the stream has shown that it cannot be covered */
+    bool has_rows;               /* rows of it arrive all the same */
+    uint64_t left_out;           /* clients' operations on its keys that were not judged */
+    struct iso_value_type value; /* of its rows' values, as it was when `types` types were known */
+    uint32_t types;
+};
+
+struct join_tables {
+    struct join_table *list;
+    uint32_t count, capacity;
+    struct join_map by_name; /* atom of `keys` */
+    bool collections;        /* the stream has named some */
+    uint32_t types;          /* iso_join_types_known */
+};
+
+#endif

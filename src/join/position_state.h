@@ -1,0 +1,48 @@
+/* PostgreSQL's positions (position.c), and what PostgreSQL calls the commits that stand there (commit_name.c). */
+#ifndef ISO_JOIN_POSITION_STATE_H
+#define ISO_JOIN_POSITION_STATE_H
+
+#include "iso/history.h"
+#include "join/map.h"
+
+struct join_commit {
+    uint64_t xid, position;       /* UINT64_MAX: not delivered */
+    uint32_t record, transaction; /* or ISO_NONE */
+};
+
+struct join_link { /* a snapshot that has no position yet */
+    uint32_t record;
+    uint32_t operation; /* of the record's transaction, from 0; ISO_NONE: its own snapshot */
+    uint64_t seen;      /* commits without a position that it sees */
+};
+
+struct join_commit_name { /* 0: not known */
+    uint64_t lsn;
+    uint32_t xid, time; /* lower halves */
+};
+
+enum { JOIN_COMMIT_NAMES = 1 << 18 };
+
+struct join_commit_names {
+    struct join_commit_name *list; /* a ring of JOIN_COMMIT_NAMES, by position; NULL: none was taken */
+    uint64_t taken;                /* the number of the latest, from 1; 0: none */
+    uint64_t latest;               /* time */
+};
+
+struct join_positions {
+    struct join_commit *commits;                          /* by xid */
+    uint32_t commit_first, commit_count, commit_capacity; /* those before the first have a position */
+    struct join_link *links;
+    uint32_t link_count, link_capacity;
+    uint64_t position;  /* the last one given */
+    uint64_t delivered; /* every xid below it has an outcome */
+    uint64_t clients;   /* no later record has a snapshot with a smaller xmin */
+    uint64_t reference; /* an xid of now: epochs */
+    bool active;
+    struct join_map placed;  /* xids that have a position */
+    struct iso_history last; /* at most one snapshot: the one placed last */
+    bool broken;             /* it lacks what the one before it sees */
+    struct join_commit_names names;
+};
+
+#endif

@@ -1,0 +1,119 @@
+/* How far the change streams have arrived, and what they have shown so far. */
+#ifndef ISO_JOIN_STREAM_STATE_H
+#define ISO_JOIN_STREAM_STATE_H
+
+#include "iso/history.h"
+#include "join/map.h"
+
+/* What the source has shown so far. */
+struct join_source {
+    bool expects_in_band;
+    bool in_band;    /* records have arrived inside transactions */
+    bool has_ends;   /* the source says where transactions end */
+    bool has_starts; /* and when they started */
+    bool numbered;   /* commits are, in `domain` */
+    uint32_t domain;
+    bool domains_differ; /* clients' commit timestamps are not the source's positions */
+};
+
+struct join_lane {                /* an input of rows */
+    struct join_identity current; /* tag 0: none */
+    uint64_t cts;
+    uint32_t span;
+    uint64_t reached;  /* position in the log: all transactions that commit up to here have arrived */
+    uint64_t number;   /* the largest number of a commit that it has delivered rows of ... */
+    uint64_t position; /* ... and where in the log its last row stands */
+    bool goes_back;    /* it repeats what it delivered, and has not yet reached a larger one */
+    bool used, declared;
+    bool begun;           /* its first message has arrived */
+    bool beyond_snapshot; /* something that is no row of a snapshot has arrived */
+    bool snapshot_again;  /* and then such rows, once more */
+    bool at_end;          /* as it was set last, since the snapshot is over */
+    bool left_behind;
+};
+
+struct join_lanes {
+    struct join_lane *list; /* by input */
+    uint32_t count;
+};
+
+/* The transaction whose BEGIN arrived last (undone.c). */
+struct join_begun {
+    struct join_identity identity;
+    uint64_t commit;
+    uint32_t input;
+    bool open; /* its END has not come */
+    bool of_domain;
+};
+
+/* The state before the stream (initial.c). */
+struct join_start {
+    bool streams;     /* changes stream: a first snapshot was sent whole */
+    bool snapshots;   /* rows of a first snapshot have arrived, or its end */
+    bool ended;       /* its end has */
+    bool complete;    /* nothing of it will arrive any more */
+    bool begun;       /* every partition has shown its first message: whether there is a snapshot is known */
+    uint64_t xid;     /* the least that took one; 0: not known */
+    uint32_t asked;   /* keys that are JOIN_INITIAL_ASKED */
+    uint32_t learned; /* keys that are JOIN_INITIAL_LEARNED */
+};
+
+/* The next END, of which collections have given `count` events that are covered. */
+struct join_end {
+    struct join_identity of;
+    uint64_t count;
+    bool collected;
+    uint64_t last; /* cdc mode: LSN of the last END */
+};
+
+/* ---- what happened to whole tables (change.c) ---- */
+
+struct join_change {
+    uint64_t position, origin;
+    uint32_t table; /* number in `tables` */
+    uint8_t kind;   /* enum iso_table_change */
+    bool is_database;
+};
+
+struct join_changes {
+    struct join_change *list;
+    uint32_t count, capacity;
+};
+
+/* ---- where in the binlog GTIDs stand (log.c) ---- */
+
+struct join_log_position {
+    uint64_t number, position;
+};
+
+struct join_log {
+    struct join_log_position *list; /* both rise */
+    uint32_t count, capacity;
+    uint64_t *alone; /* numbers that had a BEGIN alone: the schema topic may still say where they stand; sorted */
+    uint32_t alone_count, alone_capacity;
+    uint64_t begun,
+        start;           /* the largest number of which BEGIN arrived; the position of the connector's snapshot, or 0 */
+    bool broken, forgot; /* it is two servers' logs; the list lacks older ones */
+    struct iso_history records; /* that wait for their position: those with ISO_MARK_LOG_START; others have left */
+    uint32_t waiting;
+    uint64_t reads; /* of those that wait */
+};
+
+/* ---- how far ---- */
+
+struct join_progress {
+    uint64_t largest;  /* timestamp that arrived */
+    uint64_t closed;   /* one_group: every transaction up to it was sent, and whole */
+    uint64_t clients;  /* no later record has a commit timestamp up to it */
+    uint64_t promised; /* cdc mode: the watermark given */
+    uint64_t now;
+};
+
+struct join_counters {
+    uint32_t spans, marks, out_blocks;
+    uint64_t arrivals; /* rows that arrived, where their order is all that there is */
+    uint64_t taken;    /* records: a record's position in its session, where it does not say one */
+    uint64_t work;     /* events since all that is open was checked: a check pays for itself */
+};
+
+#endif

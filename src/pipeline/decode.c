@@ -1,0 +1,187 @@
+/* A batch: each message through the decoder of its topic, to events and records, counted for the books. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "pipeline/pipeline_private.h"
+
+static struct iso_decoder *find_decoder(struct iso_pipeline *pipeline, const struct iso_message *message)
+{
+    struct input *state = pipeline_input(pipeline, message->input);
+    if (!state->route) {
+        uint32_t route = routes_find_topic(&pipeline->routes, message->topic);
+        state->route = route == ISO_NONE ? NO_ROUTE : route + 1;
+    }
+    return state->route == NO_ROUTE ? NULL : pipeline->routes.list[state->route - 1].decoder;
+}
+
+bool pipeline_is_change_stream(const struct iso_pipeline *pipeline, uint32_t input)
+{
+    if (!pipeline->join)
+        return false;
+    uint32_t route = routes_find_topic(&pipeline->routes, pipeline->inputs.names.list[input].topic);
+    return route != ISO_NONE && iso_join_knows(pipeline->routes.list[route].decoder->class->kind);
+}
+
+/* Records have watermarks if their clients send some; of change streams only some kinds do, and what clients send
+ * in-band. */
+bool pipeline_has_watermarks(struct iso_pipeline *pipeline, uint32_t input)
+{
+    struct input *state = pipeline_input(pipeline, input);
+    if (!state->is_known) {
+        state->is_change_stream = pipeline_is_change_stream(pipeline, input);
+        state->is_known = true;
+    }
+    return !state->is_change_stream || state->has_watermark || iso_join_has_watermarks(pipeline->join);
+}
+
+void pipeline_name_inputs(const struct iso_pipeline *pipeline, struct iso_history *block)
+{
+    for (uint32_t i = block->input_count; i < pipeline->inputs.names.count; i++) {
+        const struct iso_inputs_entry *input = &pipeline->inputs.names.list[i];
+        char name[320];
+        if (input->partition == ISO_PIPELINE_FILE)
+            snprintf(name, sizeof name, "%s", input->topic);
+        else
+            snprintf(name, sizeof name, "%s[%" PRId32 "]", input->topic, input->partition);
+        iso_history_input(block, name);
+    }
+}
+
+void pipeline_start_block(struct iso_pipeline *pipeline)
+{
+    iso_events_clear(&pipeline->batch.events);
+    pipeline_name_inputs(pipeline, &pipeline->batch.events.block);
+    if (pipeline->join)
+        pipeline_name_inputs(pipeline, &iso_join_output(pipeline->join)->block);
+    pipeline->batch.events.block.clock = pipeline->clock.kind;
+}
+
+static void note_first(struct iso_pipeline *pipeline, const struct iso_message *message)
+{
+    struct input *state = pipeline_input(pipeline, message->input);
+    if (!state->begun && state->is_change_stream)
+        iso_join_begun(pipeline->join, message->input);
+    if (!state->begun)
+        iso_pipeline_begins(pipeline, message->offset);
+    state->begun = true;
+}
+
+/* ---- what arrived, for the books ---- */
+
+uint64_t pipeline_reads_in(const struct iso_history *block, uint32_t first, uint32_t count)
+{
+    uint64_t reads = 0;
+    for (uint32_t o = block->first_operation[first]; o < block->first_operation[first + count]; o++)
+        reads += !iso_kind_writes(block->kind[o]);
+    return reads;
+}
+
+void pipeline_count_records(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t first,
+                            uint32_t count)
+{
+    pipeline->stats.intake.records += count;
+    pipeline->stats.intake.reads += count ? pipeline_reads_in(block, first, count) : 0;
+}
+
+/* What a message brought: events and records from these on. */
+static void count_message(struct iso_pipeline *pipeline, uint32_t first_event, uint32_t first_record)
+{
+    struct iso_pipeline_intake *intake = &pipeline->stats.intake;
+    const struct iso_events *events = &pipeline->batch.events;
+    uint32_t records = events->block.transaction_count - first_record;
+    bool has_content = records, ignored = true;
+    for (uint32_t i = first_event; i < events->count; i++) {
+        uint8_t type = events->list[i].type;
+        bool is_row = type == ISO_EVENT_ROW || type == ISO_EVENT_DELETE_IF;
+        intake->rows += is_row;
+        has_content |= is_row || type == ISO_EVENT_DROP;
+        ignored &= type == ISO_EVENT_IGNORED;
+    }
+    pipeline_count_records(pipeline, &events->block, first_record, records);
+    intake->with_content += has_content;
+    intake->empty += !has_content && ignored;
+    intake->protocol += !has_content && !ignored;
+}
+
+/* ---- one batch, decoded ---- */
+
+enum iso_status pipeline_decode(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
+{
+    for (uint32_t i = 0; i < pipeline->batch.count; i++) {
+        const struct iso_message *message = &pipeline->batch.messages[i];
+        struct iso_error wrong;
+        wrong.status = ISO_OK; /* its text is only then looked at when it is set */
+        uint32_t first_event = pipeline->batch.events.count,
+                 first_record = pipeline->batch.events.block.transaction_count;
+        struct iso_decoder *decoder = find_decoder(pipeline, message);
+        pipeline->stats.intake.messages++;
+        if (!decoder) {
+            pipeline->stats.unrouted++;
+            continue;
+        }
+        pipeline_arrived(pipeline, message->input, now);
+        note_first(pipeline, message);
+        pipeline_note_time(pipeline, message, now);
+        pipeline->stats.messages++;
+        pipeline->stats.bytes += message->key.size + message->payload.size;
+        if (decoder->class->decode(decoder, message, &pipeline->batch.events, &wrong) == ISO_OK) {
+            pipeline_note_snapshots(pipeline, message, first_record);
+            count_message(pipeline, first_event, first_record);
+            continue;
+        }
+        pipeline->stats.intake.undecodable++;
+        if (wrong.status != ISO_BAD_INPUT)
+            return iso_error_set(error, wrong.status, "%s", wrong.text);
+        if (pipeline_bad_record(pipeline, message, pipeline_origin_of(message), wrong.text, error) != ISO_OK)
+            return error->status;
+    }
+    pipeline_note_types(pipeline);
+    return ISO_OK;
+}
+
+static bool pack(uint64_t *physical, const uint64_t *logical, uint64_t index, unsigned bits)
+{
+    if (!bits || bits > 63 || physical[index] >> (64 - bits) || logical[index] >> bits)
+        return false;
+    physical[index] = physical[index] << bits | logical[index];
+    return true;
+}
+
+/* Pairs become scalars, in place; false at the first that does not fit, whose transaction is `*culprit`. */
+static bool pack_pairs(struct iso_history *block, unsigned bits, uint32_t *culprit)
+{
+    for (uint32_t t = 0; t < block->transaction_count; t++) {
+        *culprit = t;
+        if ((block->flags[t] & ISO_HAS_STS) && !pack(block->sts, block->sts_logical, t, bits))
+            return false;
+        if ((block->flags[t] & ISO_HAS_CTS) && !pack(block->cts, block->cts_logical, t, bits))
+            return false;
+        for (uint32_t o = block->first_operation[t]; o < block->first_operation[t + 1]; o++)
+            if ((block->kind[o] & ISO_OPERATION_OTS) && !pack(block->ots, block->ots_logical, o, bits))
+                return false;
+    }
+    block->clock = ISO_CLOCK_SCALAR;
+    return true;
+}
+
+enum iso_status pipeline_make_scalar(struct iso_pipeline *pipeline, struct iso_history *block, struct iso_error *error)
+{
+    uint32_t culprit = 0;
+    if (block->clock != ISO_CLOCK_NONE)
+        pipeline->clock.kind = block->clock;
+    if (block->snapshot_count && !pipeline->join)
+        return iso_error_set(error, ISO_BAD_INPUT, "%s: snapshots in a stream need a CDC source to be joined with",
+                             block->inputs[0]);
+    if (block->clock != ISO_CLOCK_PAIR || pack_pairs(block, pipeline->options.hlc_bits, &culprit))
+        return ISO_OK;
+    char location[LOCATION_BYTES];
+    if (pipeline_batch_find(&pipeline->batch, block->origin[culprit]))
+        pipeline_put_location(pipeline, block->origin[culprit], location, sizeof location);
+    else
+        iso_history_place_text(block, culprit, location, sizeof location);
+    return iso_error_set(error, ISO_BAD_INPUT,
+                         "%s: a timestamp {p,l} does not fit into 64 bits, expected --hlc-bits "
+                         "with room for both",
+                         location);
+}

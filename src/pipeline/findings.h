@@ -1,0 +1,47 @@
+/* Final violations for the summary. */
+#ifndef ISO_PIPELINE_FINDINGS_H
+#define ISO_PIPELINE_FINDINGS_H
+
+#include "aion/aion.h"
+
+/* What a verdict rests on (doubt.c). Transactions that it names: its own, the other one, who wrote what was expected,
+ * and what was read. */
+enum { PIPELINE_PARTIES = 4 };
+
+struct finding {
+    uint64_t id;
+    struct pipeline_grounds {
+        uint64_t parties[PIPELINE_PARTIES]; /* digests; 0: nobody */
+        uint32_t inputs[PIPELINE_PARTIES];  /* of nobody: ISO_NONE */
+        bool on_writes;                     /* a write that is not known may make it wrong */
+        bool anywhere;                      /* wherever that came from: nobody knows who wrote a version */
+    } grounds;
+    bool by_deadline;
+    uint8_t doubt;         /* enum pipeline_doubt */
+    iso_atom tids[2], key; /* in `atoms` of the findings */
+    enum iso_axiom axiom;
+    char *text; /* its JSON object; NULL: removed */
+    size_t length;
+};
+
+struct findings {
+    struct iso_atoms atoms;
+    struct finding *list;
+    size_t count, capacity;
+    size_t *slots;  /* by id, open addressing: 0 free, else number in `list` + 1 */
+    size_t mask;    /* of `slots`; 0: there are none */
+    uint32_t limit; /* 0: none */
+};
+
+struct finding *findings_add(struct findings *findings, const struct iso_aion_event *event, const char *text,
+                             size_t length);
+void findings_trim(struct findings *findings); /* those above the limit go, if they are many */
+/* False: it is not among them. */
+bool findings_remove(struct findings *findings, uint64_t id, bool *doubtful);
+void findings_index(struct findings *findings); /* makes `slots` anew */
+/* With ISO_VALIDATE: each that stands is found by its id. Else it does nothing. */
+void findings_validate(const struct findings *findings);
+void findings_sort(struct findings *findings); /* into the order of reports, cut to the limit */
+void findings_release(struct findings *findings);
+
+#endif

@@ -1,0 +1,41 @@
+/* What is, or was, reported (line.c, findings.c, unlisted.c). */
+#ifndef ISO_PIPELINE_REPORT_STATE_H
+#define ISO_PIPELINE_REPORT_STATE_H
+
+#include "base/text.h"
+#include "pipeline/findings.h"
+#include "pipeline/id_set.h"
+
+/* Violations that the engine does not count as what they are: reported as final, and not retracted. */
+struct reported_ids {
+    struct id_set ids;
+    uint64_t from_engine; /* of them, those that the engine counts as EXT */
+};
+
+/* What is over the list, by axiom and name. */
+struct unlisted {
+    struct iso_atoms atoms; /* of names */
+    struct unlisted_count {
+        enum iso_axiom axiom;
+        iso_atom name; /* of the key, or the session */
+        uint64_t violations;
+    } * list;
+    uint32_t count, capacity;
+    uint32_t *slots, mask; /* 0: empty, else number in `list` + 1 */
+};
+
+struct reports {
+    struct reported_ids cdc, snapshots; /* CDC; TIMESTAMP of snapshots */
+    struct findings findings;
+    struct unlisted unlisted;
+    struct iso_atoms probe_names; /* of probes' transactions, one event long */
+    struct iso_text line;
+    struct iso_error failure;    /* of a sink, met inside the engine's callback */
+    bool closed_early, given_up; /* that was reported */
+};
+
+void reports_init(struct reports *reports, uint32_t max_violations);
+void reports_release(struct reports *reports);
+void unlisted_release(struct unlisted *unlisted);
+
+#endif

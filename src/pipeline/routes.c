@@ -1,0 +1,106 @@
+#include "pipeline/routes.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+bool routes_add(struct routes *routes, const char *topic, struct iso_decoder *decoder, bool whole_rows)
+{
+    static const char messages[] = ".message"; /* Debezium's topic of logical messages */
+    size_t length = strlen(topic);
+    routes->list = iso_reallocate(routes->list, (routes->count + 1) * sizeof *routes->list);
+    routes->list[routes->count++] =
+        (struct route){.topic = iso_copy_text(topic, length), .decoder = decoder, .whole_rows = whole_rows};
+    return length >= sizeof messages && !strcmp(topic + length + 1 - sizeof messages, messages);
+}
+
+void routes_set_traits(struct routes *routes, const struct iso_route_traits *traits)
+{
+    routes->list[routes->count - 1].traits = *traits;
+    routes->has_caseless |= traits->caseless;
+}
+
+void routes_release(struct routes *routes)
+{
+    for (uint32_t i = 0; i < routes->count; i++) {
+        routes->list[i].decoder->class->destroy(routes->list[i].decoder);
+        iso_free(routes->list[i].topic);
+    }
+    iso_free(routes->list);
+    *routes = (struct routes){0};
+}
+
+uint32_t routes_find_topic(const struct routes *routes, const char *topic)
+{
+    for (uint32_t i = 0; i < routes->count; i++)
+        if (!strcmp(routes->list[i].topic, topic))
+            return i;
+    return ISO_NONE;
+}
+
+const struct route *routes_find(const struct routes *routes, const char *table, size_t length)
+{
+    for (uint32_t i = 0; i < routes->count; i++) {
+        const struct route *route = &routes->list[i];
+        const struct iso_decoder_class *class = route->decoder->class;
+        if (class->covers && class->covers(route->decoder, route->topic, table, length))
+            return route;
+    }
+    return NULL;
+}
+
+const struct route *routes_find_key(const struct routes *routes, const char *key, size_t length)
+{
+    const char *slash = memchr(key, '/', length);
+    return routes_find(routes, key, slash ? (size_t)(slash - key) : length);
+}
+
+/* ---- what the join asks ---- */
+
+bool routes_cover(void *context, const char *table, size_t length)
+{
+    return routes_find(context, table, length) != NULL;
+}
+
+bool routes_have_whole_row(void *context, const char *key, size_t length)
+{
+    const struct route *route = routes_find_key(context, key, length);
+    return route && route->whole_rows;
+}
+
+/* Asked of every operation of a client: mostly there is no such source. */
+bool routes_are_caseless(void *context, const char *key, size_t length)
+{
+    const struct routes *routes = context;
+    const struct route *route = routes->has_caseless ? routes_find_key(routes, key, length) : NULL;
+    return route && route->traits.caseless;
+}
+
+bool routes_are_unreported(void *context, const char *key, size_t length)
+{
+    const struct route *route = routes_find_key(context, key, length);
+    return route && route->traits.unreported;
+}
+
+struct iso_value_type routes_value_type(void *context, const char *table, size_t length, const char *column,
+                                        size_t column_length)
+{
+    const struct route *route = routes_find(context, table, length);
+    if (!route || !route->decoder->class->value_type)
+        return (struct iso_value_type){0};
+    struct iso_value_type type =
+        route->decoder->class->value_type(route->decoder, table, length, column, column_length);
+    if (type.kind == ISO_VALUE_INTEGER_64 && route->decoder->only_signed)
+        type.kind = ISO_VALUE_INTEGER;
+    return type;
+}
+
+uint32_t routes_types_known(const struct routes *routes)
+{
+    uint32_t types = 0;
+    for (uint32_t i = 0; i < routes->count; i++) {
+        const struct iso_decoder *decoder = routes->list[i].decoder;
+        types += decoder->class->types_known ? decoder->class->types_known(decoder) : 0;
+    }
+    return types;
+}

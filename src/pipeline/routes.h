@@ -1,0 +1,44 @@
+/* Which source delivers what: topics with their decoders, which the routes own. Sources are few: all are asked in turn.
+ *
+ * The functions whose first parameter is `void *context` are the join's questions (join/join.h); it is a struct routes.
+ */
+#ifndef ISO_PIPELINE_ROUTES_H
+#define ISO_PIPELINE_ROUTES_H
+
+#include "pipeline/options.h"
+
+struct route {
+    char *topic;
+    struct iso_decoder *decoder;
+    bool whole_rows; /* its values are whole rows */
+    struct iso_route_traits traits;
+};
+
+struct routes {
+    struct route *list;
+    uint32_t count;
+    bool has_caseless;    /* one of them is */
+    bool expects_records; /* inside transactions: a topic of logical messages is among them */
+};
+
+/* True: the topic is one of logical messages, which records inside transactions arrive by. */
+bool routes_add(struct routes *routes, const char *topic, struct iso_decoder *decoder, bool whole_rows);
+void routes_set_traits(struct routes *routes, const struct iso_route_traits *traits); /* of the one added last */
+void routes_release(struct routes *routes);
+
+/* Number of the route of a topic; ISO_NONE: there is none. */
+uint32_t routes_find_topic(const struct routes *routes, const char *topic);
+
+/* The source that delivers changes of the table, or of a key's table; or NULL. */
+const struct route *routes_find(const struct routes *routes, const char *table, size_t length);
+const struct route *routes_find_key(const struct routes *routes, const char *key, size_t length);
+
+bool routes_cover(void *context, const char *table, size_t length);
+bool routes_have_whole_row(void *context, const char *key, size_t length);
+bool routes_are_caseless(void *context, const char *key, size_t length);
+bool routes_are_unreported(void *context, const char *key, size_t length);
+struct iso_value_type routes_value_type(void *context, const char *table, size_t length, const char *column,
+                                        size_t column_length);
+uint32_t routes_types_known(const struct routes *routes); /* as iso_join_types_known */
+
+#endif

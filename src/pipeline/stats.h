@@ -1,0 +1,42 @@
+/* What a pipeline counts. */
+#ifndef ISO_PIPELINE_STATS_H
+#define ISO_PIPELINE_STATS_H
+
+#include "aion/aion.h"
+#include "join/join.h"
+
+struct iso_pipeline_stats {
+    uint64_t messages, bytes;
+    struct iso_pipeline_intake { /* one side of the books (pipeline/books.h) */
+        uint64_t messages;       /* all of them; of those: with rows or records, only what is protocol, nothing: */
+        uint64_t with_content, protocol, empty, undecodable;
+        uint64_t rows, records, reads;       /* in them; reads: of records */
+        uint64_t given, given_reads;         /* transactions to the engine */
+        uint64_t refused, refused_reads;     /* of these, by it */
+        uint64_t elsewhere, elsewhere_reads; /* records that on_transactions took */
+    } intake;
+    uint64_t watermarks; /* records */
+    uint64_t ignored;    /* tombstones and the like */
+    uint64_t unrouted;   /* of topics that no source names */
+    uint64_t bad_records;
+    uint64_t contradictions;      /* records that contradict another, both of them judged (pipeline/doubt.c) */
+    uint64_t far_ahead;           /* transactions and watermarks a year or more above the watermark; wall clocks only */
+    uint64_t before_start;        /* final EXT and CDC verdicts that what came before the streams begin may explain */
+    uint64_t doubted[ISO_AXIOMS]; /* final verdicts that are doubtful, for whatever reason */
+    uint64_t absent_altered;      /* reads of nothing, unjudged since their table was altered after their snapshot */
+    uint64_t unjudged[ISO_UNJUDGED_REASONS]; /* reads, by reason, whoever found it */
+    uint64_t excused[ISO_UNJUDGED_REASONS];  /* contradictions that were not told, by why (pipeline/excuse.c) */
+    uint64_t excused_reads;                  /* of them, the engine's that are not probes */
+    uint64_t left_out[ISO_AXIOMS]; /* found by the engine and not told: these, and of tables that are not covered */
+    uint64_t left_out_reads;       /* of those tables */
+    uint64_t went_idle;            /* times that an input was left behind */
+    uint64_t final, tentative, retracted; /* lines told */
+    uint64_t final_doubtful;              /* of those final */
+    uint64_t watermark;                   /* the pipeline's */
+    bool has_watermark;
+    struct iso_aion_stats engine; /* without what the join asked of it; CDC violations among its counts */
+    struct iso_join_stats join;
+    bool has_join;
+};
+
+#endif
