@@ -10,8 +10,7 @@
  * how many verdicts are lost without a way (undecided within SECONDS), and the processor time without it as a ratio to
  * that with it: in sum, and of those that take a tenth of a second longer, how many exceed 1.1, and the worst. Runs of
  * one history follow one another, so that what else the machine does touches all alike; of ROUNDS the shortest counts.
- * TEXT leaves
- * out histories whose names do not contain it. Exit status 1 if a verdict changes instead of getting lost.
+ * TEXT leaves out histories whose names do not contain it. Exit status 1 if a verdict changes instead of getting lost.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +127,8 @@ static void measure(struct bench *bench, struct iso_history *history, const char
 
 static void print_table(struct bench *bench, const char *what)
 {
+    if (!bench->verdicts)
+        return;
     printf("\n%s: %llu verdicts, %llu of them undecided with all ways\n\n", what, (unsigned long long)bench->verdicts,
            (unsigned long long)bench->undecided);
     printf(
@@ -285,8 +286,7 @@ int main(int argc, char **argv)
         return 2;
     for (int i = words; i < argc; i++)
         measure_file(&bench, argv[i]);
-    if (words < argc)
-        print_table(&bench, "Recorded histories");
+    print_table(&bench, "Recorded histories");
     for (uint32_t shape = 0; shape < 96; shape++)
         measure_store(&bench, shape);
     print_table(&bench, "Simulated stores");

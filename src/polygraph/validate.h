@@ -7,7 +7,6 @@
 #ifdef ISO_VALIDATE
 
 struct engine;
-struct windows;
 struct topological;
 
 void problem_validate(const struct engine *engine);               /* transactions, writes, reads, sets of writers */
@@ -23,7 +22,6 @@ void topological_validate(const struct topological *topological); /* every edge 
 #define versions_validate(engine) ((void)(engine))
 #define graph_validate(engine) ((void)(engine))
 #define candidates_validate(engine) ((void)(engine))
-#define windows_validate(windows) ((void)(windows))
 #define topological_validate(topological) ((void)(topological))
 
 #endif

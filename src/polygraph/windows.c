@@ -1,5 +1,4 @@
 /* The proposed order, mended SCC by SCC. */
-#include "polygraph/validate.h"
 #include "polygraph/windows.h"
 
 enum { FIRST_MARGIN = 32, MARGIN_GROWS = 2, GROWTHS = 8 }; /* nodes on either side; how often a window grows */
