@@ -24,7 +24,7 @@ void iso_drawing_dot(const struct iso_drawing *drawing, struct iso_text *text)
         iso_text_put(text, " [label=\"");
         put_label(text, drawing, drawing->nodes[i].name);
         iso_text_put(text, "\", tooltip=\"");
-        put_label(text, drawing, drawing->nodes[i].place);
+        put_label(text, drawing, drawing->nodes[i].location);
         iso_text_put(text, "\"];\n");
     }
     for (uint32_t i = 0; i < drawing->edge_count; i++) {

@@ -26,32 +26,32 @@ static uint32_t find_node(const struct iso_drawing *drawing, iso_atom tid)
 
 static uint32_t put_text(struct iso_drawing *drawing, const char *bytes, size_t length)
 {
-    uint32_t place = (uint32_t)drawing->text.used;
+    uint32_t location = (uint32_t)drawing->text.used;
     iso_text_put_bytes(&drawing->text, bytes, length);
     iso_text_put_bytes(&drawing->text, "", 1);
-    return place;
+    return location;
 }
 
 /* What says "transaction 9 (session 2, ...)" without the words before the bracket. */
-static uint32_t put_place(struct iso_drawing *drawing, const struct iso_argument *argument, uint32_t party,
-                          size_t name_length)
+static uint32_t put_location(struct iso_drawing *drawing, const struct iso_argument *argument, uint32_t party,
+                             size_t name_length)
 {
     struct iso_text text = {0};
-    iso_argument_say_party(argument, party, &text);
+    iso_argument_put_party(argument, party, &text);
     size_t before = sizeof "transaction " - 1 + name_length + sizeof " (" - 1;
-    uint32_t place = put_text(drawing, text.bytes + before, text.used - before - 1);
+    uint32_t location = put_text(drawing, text.bytes + before, text.used - before - 1);
     iso_text_release(&text);
-    return place;
+    return location;
 }
 
 static void add_node(struct iso_drawing *drawing, const struct iso_argument *argument, uint32_t party)
 {
     struct iso_text name = {0};
-    iso_argument_say_tid(argument, party, &name);
+    iso_argument_put_tid(argument, party, &name);
     drawing->nodes[drawing->node_count++] =
         (struct iso_drawing_node){.tid = argument->parties[party].tid,
                                   .name = put_text(drawing, name.bytes, name.used),
-                                  .place = put_place(drawing, argument, party, name.used)};
+                                  .location = put_location(drawing, argument, party, name.used)};
     iso_text_release(&name);
 }
 

@@ -14,7 +14,7 @@ enum { ISO_DRAWING_NODES = 200, ISO_DRAWING_EDGES = 1000 };
 
 struct iso_drawing_node {
     iso_atom tid;
-    uint32_t name, place; /* "T1" or "9"; "session 2, h.jsonl:7": places in `text` */
+    uint32_t name, location; /* "T1" or "9"; "session 2, h.jsonl:7": offsets in `text` */
 };
 
 struct iso_drawing_edge {

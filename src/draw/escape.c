@@ -7,7 +7,7 @@
 
 static const char replacement[] = "\xef\xbf\xbd";
 
-/* U+FFFE and U+FFFF, which XML cannot hold, and what would turn the words round it the other way: U+202A to U+202E, and
+/* U+FFFE and U+FFFF, which XML cannot have, and what would turn the words round it the other way: U+202A to U+202E, and
  * U+2066 to U+2069. */
 static bool is_unwanted(const unsigned char *at)
 {

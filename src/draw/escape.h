@@ -1,6 +1,6 @@
 /* Text that anyone may have written, made safe where it goes. Threads: any.
  *
- * Bytes that are not UTF-8, and characters that XML 1.0 cannot hold or that turn the direction of
+ * Bytes that are not UTF-8, and characters that XML 1.0 cannot have or that turn the direction of
  * the text round them, become U+FFFD.
  */
 #ifndef ISO_DRAW_ESCAPE_H

@@ -126,8 +126,8 @@ static void sort_by_layer(struct layout_part *part)
         part->first_of_layer[layer + 1] += part->first_of_layer[layer];
     for (uint32_t i = 0; i < part->item_count; i++) {
         struct layout_item *item = &part->items[i];
-        item->place = at[item->layer]++;
-        part->order[part->first_of_layer[item->layer] + item->place] = i;
+        item->rank = at[item->layer]++;
+        part->order[part->first_of_layer[item->layer] + item->rank] = i;
     }
     iso_free(at);
 }
@@ -140,7 +140,7 @@ static void add_point(struct iso_layout *layout, double x, double y)
 
 enum { PORTS_APART = 10 };
 
-/* Where an edge leaves a node, or comes to it: side by side in the order in which the edges go on. */
+/* Where an edge leaves a node, or arrives at it: side by side in the order in which the edges continue. */
 static double port(const struct layout_part *part, uint32_t node, uint32_t neighbour, bool is_below)
 {
     uint32_t count = 0, rank = 0;

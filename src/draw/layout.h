@@ -3,7 +3,7 @@
  * Edges that would lead back up are turned round; nodes go to layers by the longest path; what is in a layer is ordered
  * by the mean of its neighbours, in sweeps down and up; then each is moved below or above its neighbours as far as
  * those beside it allow. Every edge's label is an item of a layer of its own between two layers of nodes, and an edge
- * over several layers holds a narrow item in each: so nothing overlaps, whatever the order. Parts that hang together
+ * over several layers has a narrow item in each: so nothing overlaps, whatever the order. Parts that hang together
  * are laid out by themselves and put in rows like words. Units are pixels, y grows downwards. Deterministic. For
  * hundreds of nodes, not for thousands. Threads: one at a time.
  */

@@ -9,7 +9,7 @@ enum { SWEEPS = 12, GAP = 18, ROOM = 16 };
 /* An item and where its neighbours would have it. */
 struct wish {
     double at;
-    uint32_t item, place;
+    uint32_t item, rank;
 };
 
 static int compare(const void *left, const void *right)
@@ -17,7 +17,7 @@ static int compare(const void *left, const void *right)
     const struct wish *a = left, *b = right;
     if (a->at != b->at)
         return a->at < b->at ? -1 : 1;
-    return a->place < b->place ? -1 : a->place > b->place;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
 /* Sums, by item, of what `of` is of the neighbours above (or below). */
@@ -34,9 +34,9 @@ static void sum_neighbours(const struct layout_part *part, bool above, double (*
     }
 }
 
-static double place_of(const struct layout_item *item)
+static double rank_of(const struct layout_item *item)
 {
-    return item->place;
+    return item->rank;
 }
 
 static double x_of(const struct layout_item *item)
@@ -55,7 +55,7 @@ static void sort_layer(struct layout_part *part, uint32_t layer, const double *s
     qsort(wishes, count, sizeof *wishes, compare);
     for (uint32_t i = 0; i < count; i++) {
         part->order[first + i] = wishes[i].item;
-        part->items[wishes[i].item].place = i;
+        part->items[wishes[i].item].rank = i;
     }
     iso_free(wishes);
 }
@@ -68,7 +68,7 @@ void layout_order(struct layout_part *part)
         bool down = sweep % 2 == 0;
         for (uint32_t i = 0; i < part->layer_count; i++) {
             uint32_t layer = down ? i : part->layer_count - 1 - i;
-            sum_neighbours(part, down, place_of, sums, counts);
+            sum_neighbours(part, down, rank_of, sums, counts);
             sort_layer(part, layer, sums, counts);
         }
     }
@@ -84,7 +84,7 @@ static double apart(const struct layout_item *left, const struct layout_item *ri
 }
 
 /* Near to the wishes, with room between: pushed to the right, and the whole back by what that moved it on average. */
-static void settle_layer(struct layout_part *part, uint32_t layer, const double *sums, const uint32_t *counts)
+static void fit_layer(struct layout_part *part, uint32_t layer, const double *sums, const uint32_t *counts)
 {
     uint32_t first = part->first_of_layer[layer], end = part->first_of_layer[layer + 1];
     double moved = 0;
@@ -103,17 +103,17 @@ static void settle_layer(struct layout_part *part, uint32_t layer, const double 
         part->items[part->order[i]].x -= moved / (end - first);
 }
 
-static void place_across(struct layout_part *part)
+static void spread(struct layout_part *part)
 {
     double *sums = iso_allocate((part->item_count + 1u) * sizeof *sums);
     uint32_t *counts = iso_allocate((part->item_count + 1u) * sizeof *counts);
     for (uint32_t layer = 0; layer < part->layer_count; layer++)
-        settle_layer(part, layer, NULL, NULL);
+        fit_layer(part, layer, NULL, NULL);
     for (uint32_t sweep = 0; sweep < SWEEPS; sweep++) {
         bool down = sweep % 2 == 0;
         for (uint32_t i = 0; i < part->layer_count; i++) {
             sum_neighbours(part, down, x_of, sums, counts);
-            settle_layer(part, down ? i : part->layer_count - 1 - i, sums, counts);
+            fit_layer(part, down ? i : part->layer_count - 1 - i, sums, counts);
         }
     }
     iso_free(counts);
@@ -138,7 +138,7 @@ static void shift_to_corner(struct layout_part *part)
 void layout_place(struct layout_part *part)
 {
     double y = 0;
-    place_across(part);
+    spread(part);
     shift_to_corner(part);
     for (uint32_t layer = 0; layer < part->layer_count; layer++) {
         double height = 0;

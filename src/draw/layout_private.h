@@ -6,10 +6,10 @@
 
 #define LAYOUT_NONE UINT32_MAX
 
-/* What stands in a layer: a node, an edge's label, or a place where an edge passes. */
+/* What stands in a layer: a node, an edge's label, or a point where an edge passes. */
 struct layout_item {
     uint32_t node, edge; /* LAYOUT_NONE: not one */
-    uint32_t layer, place;
+    uint32_t layer, rank;
     double width, height, x, y;
 };
 
@@ -28,7 +28,7 @@ struct layout_part {
     struct layout_link *links;
     uint32_t layer_count;
     uint32_t *first_of_layer; /* layer_count + 1 of them, into `order` */
-    uint32_t *order;          /* items by layer and place */
+    uint32_t *order;          /* items by layer and rank */
     uint32_t *chain_of_edge;  /* by edge: its first item below its upper node; the next ones follow it */
     uint32_t *item_of_node;
     double width, height;

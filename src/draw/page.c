@@ -43,7 +43,7 @@ static void put_parties(const struct iso_argument *argument, struct iso_text *te
     iso_text_put(text, "<table>\n");
     for (uint32_t i = 0; i < argument->party_count; i++) {
         words.used = 0;
-        iso_argument_say_party(argument, i, &words);
+        iso_argument_put_party(argument, i, &words);
         iso_text_put(text, "<tr><th>T");
         iso_text_put_unsigned(text, i + 1u);
         iso_text_put(text, "</th><td>");

@@ -8,12 +8,12 @@
 static const char *const classes[] = {[ISO_MARK_NONE] = "plain",
                                       [ISO_MARK_EXPECTED] = "expected",
                                       [ISO_MARK_ACTUAL] = "actual",
-                                      [ISO_MARK_LOOK] = "look",
+                                      [ISO_MARK_READ] = "look",
                                       [ISO_MARK_MORE] = "more"};
 static const char *const notes[] = {[ISO_MARK_NONE] = "",
                                     [ISO_MARK_EXPECTED] = " (expected)",
                                     [ISO_MARK_ACTUAL] = " (found)",
-                                    [ISO_MARK_LOOK] = "",
+                                    [ISO_MARK_READ] = "",
                                     [ISO_MARK_MORE] = ""};
 
 static void put_row(const struct iso_argument *argument, const struct iso_argument_row *row, struct iso_text *text)

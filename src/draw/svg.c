@@ -57,7 +57,7 @@ static void put_node(struct iso_text *text, const struct iso_drawing *drawing, u
 {
     const char *name = drawing->text.bytes + drawing->nodes[node].name;
     iso_text_put(text, "<g class=\"n\">");
-    put_title(text, name, drawing->text.bytes + drawing->nodes[node].place);
+    put_title(text, name, drawing->text.bytes + drawing->nodes[node].location);
     put(text, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\"/>", at->x - at->width / 2,
         at->y - at->height / 2, at->width, at->height);
     put_words(text, name, at->x, at->y, NAME_SHOWN);

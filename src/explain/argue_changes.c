@@ -4,14 +4,14 @@
 #include <string.h>
 
 /* "..., recorded at h.jsonl:7": where the verdict says that it stands. */
-static void say_at(struct iso_argument *argument, const char *what, uint32_t index)
+static void put_at(struct iso_argument *argument, const char *what, uint32_t index)
 {
     const struct iso_claim *claim = argument->claim;
-    if (index < claim->place_count)
-        argue_step(argument, "%s: %s.", what, iso_claim_place(argument->facts->claims, claim, index));
+    if (index < claim->location_count)
+        argue_step(argument, "%s: %s.", what, iso_claim_location(argument->facts->claims, claim, index));
 }
 
-static void say_kind(struct iso_argument *argument, const char *kind, const struct iso_party *party, iso_atom key)
+static void put_kind(struct iso_argument *argument, const char *kind, const struct iso_party *party, iso_atom key)
 {
     const struct iso_claim *claim = argument->claim;
     if (!strcmp(kind, "missing")) {
@@ -50,7 +50,7 @@ void argue_changes(struct iso_argument *argument)
     const struct iso_claim *claim = argument->claim;
     const struct iso_party *party = iso_claim_party(argument->facts->claims, claim, 0);
     argue_title(argument, "%s: key %A of transaction %A", claim->wrong->name, claim->key_atom, party->tid);
-    say_at(argument, "The record that speaks first", 0);
-    say_at(argument, "The record that contradicts it", 1);
-    say_kind(argument, claim->wrong->kind, party, claim->key_atom);
+    put_at(argument, "The record that speaks first", 0);
+    put_at(argument, "The record that contradicts it", 1);
+    put_kind(argument, claim->wrong->kind, party, claim->key_atom);
 }

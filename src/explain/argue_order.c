@@ -1,4 +1,4 @@
-/* CYCLE: no order of the transactions, told as Elle tells it: T1 < T2, because ...; T2 < T1, because ..., a
+/* CYCLE: no order of the transactions, argued as Elle does: T1 < T2, because ...; T2 < T1, because ..., a
  * contradiction. */
 #include "explain/argument_private.h"
 
@@ -8,7 +8,7 @@ struct edge {
     uint32_t from, to, key;
 };
 
-/* The write of `writer` whose value `reader` read; its last write of the key if none is told apart. */
+/* The write of `writer` whose value `reader` read; its last write of the key if none can be distinguished. */
 static uint32_t write_that_was_read(const struct iso_history *history, uint32_t writer, uint32_t reader, uint32_t key)
 {
     uint32_t read = argue_external_read(history, reader, key);
@@ -18,7 +18,7 @@ static uint32_t write_that_was_read(const struct iso_history *history, uint32_t 
     return argue_last_write(history, writer, key);
 }
 
-static void say_read(struct iso_argument *argument, const struct edge *edge, const char *begin, const char *end)
+static void put_read(struct iso_argument *argument, const struct edge *edge, const char *begin, const char *end)
 {
     const struct iso_history *history = argument->facts->history;
     uint32_t read = argue_external_read(history, edge->to, edge->key);
@@ -31,7 +31,7 @@ static void say_read(struct iso_argument *argument, const struct edge *edge, con
                    edge->to, read, end);
 }
 
-static void say_write(struct iso_argument *argument, const struct edge *edge, const char *begin, const char *end)
+static void put_write(struct iso_argument *argument, const struct edge *edge, const char *begin, const char *end)
 {
     const struct iso_history *history = argument->facts->history;
     uint32_t first = argue_last_write(history, edge->from, edge->key);
@@ -44,7 +44,7 @@ static void say_write(struct iso_argument *argument, const struct edge *edge, co
                    edge->from, first, edge->to, second, end);
 }
 
-static void say_anti(struct iso_argument *argument, const struct edge *edge, const char *begin, const char *end)
+static void put_anti(struct iso_argument *argument, const struct edge *edge, const char *begin, const char *end)
 {
     const struct iso_history *history = argument->facts->history;
     uint32_t read = argue_external_read(history, edge->from, edge->key);
@@ -57,18 +57,18 @@ static void say_anti(struct iso_argument *argument, const struct edge *edge, con
                    edge->from, read, edge->to, write, end);
 }
 
-static void say_edge(struct iso_argument *argument, const struct iso_claim_edge *claimed, bool is_last)
+static void put_edge(struct iso_argument *argument, const struct iso_claim_edge *claimed, bool is_last)
 {
     const struct iso_history *history = argument->facts->history;
     struct edge edge = {claimed->from, claimed->to, claimed->key};
     const char *begin = is_last ? "However, " : "", *end = is_last ? ": a contradiction" : "";
     bool has_key = edge.key != ISO_NONE;
     if (!strcmp(claimed->type, "wr") && has_key)
-        say_read(argument, &edge, begin, end);
+        put_read(argument, &edge, begin, end);
     else if (!strcmp(claimed->type, "ww") && has_key)
-        say_write(argument, &edge, begin, end);
+        put_write(argument, &edge, begin, end);
     else if (!strcmp(claimed->type, "rw") && has_key)
-        say_anti(argument, &edge, begin, end);
+        put_anti(argument, &edge, begin, end);
     else if (!strcmp(claimed->type, "so"))
         argue_step(argument, "%s%T < %T, because %T came before %T in session %A%s.", begin, edge.from, edge.to,
                    edge.from, edge.to, history->session_atom[history->session[edge.from]], end);
@@ -99,7 +99,7 @@ void argue_order(struct iso_argument *argument)
                    "isochron verify confirms.",
                    (uint64_t)claim->lemmas, claim->lemmas == 1 ? "conclusion" : "conclusions");
     for (uint32_t i = 0; i < claim->edge_count; i++)
-        say_edge(argument, &claims->edges[claim->first_edge + i], i + 1 == claim->edge_count);
+        put_edge(argument, &claims->edges[claim->first_edge + i], i + 1 == claim->edge_count);
     if (!claim->edge_count)
         argue_step(
             argument,

@@ -9,7 +9,7 @@ struct own {
     uint32_t reader, other, operation, key;
 };
 
-static const char *place_of(const struct own *own, uint32_t operation, char text[32])
+static const char *name_of(const struct own *own, uint32_t operation, char text[32])
 {
     snprintf(text, 32, "operation %u", (unsigned)(operation - own->history->first_operation[own->reader]));
     return text;
@@ -33,7 +33,7 @@ static uint32_t start_of(const struct own *own)
 static void argue_internal(struct iso_argument *argument, const struct own *own)
 {
     const struct iso_history *history = own->history;
-    char place[32];
+    char name[32];
     uint32_t start = start_of(own);
     bool is_list = iso_key_is_list(history, own->key);
     argument->line_title = argue_text(argument, "%K within transaction %A", own->key, history->tid[own->reader]);
@@ -41,7 +41,7 @@ static void argue_internal(struct iso_argument *argument, const struct own *own)
         if (history->key[o] != own->key)
             continue;
         argue_step(argument, "%T %W in its %O.", own->reader, o, own->reader, o);
-        argue_row_at(argument, place_of(own, o, place), ISO_MARK_EXPECTED, "%T %W", own->reader, o);
+        argue_row_at(argument, name_of(own, o, name), ISO_MARK_EXPECTED, "%T %W", own->reader, o);
     }
     if (argument->claim->expected.given && !is_list)
         argue_step(argument, "Nothing that it did after that changed %k: it had to read %C.", own->key,
@@ -53,12 +53,12 @@ static void argue_internal(struct iso_argument *argument, const struct own *own)
                    own->reader, own->key);
     argue_step(argument, "However, in its %O it read %V: a contradiction.", own->reader, own->operation,
                own->operation);
-    argue_row_at(argument, place_of(own, own->operation, place), ISO_MARK_ACTUAL, "%T %W", own->reader, own->operation);
+    argue_row_at(argument, name_of(own, own->operation, name), ISO_MARK_ACTUAL, "%T %W", own->reader, own->operation);
 }
 
 /* ---- writers that nobody may read ---- */
 
-static void say_read(struct iso_argument *argument, const struct own *own)
+static void put_read(struct iso_argument *argument, const struct own *own)
 {
     argue_step(argument, "%T %W in its %O, and committed.", own->reader, own->operation, own->reader, own->operation);
 }
@@ -66,7 +66,7 @@ static void say_read(struct iso_argument *argument, const struct own *own)
 static void argue_aborted(struct iso_argument *argument, const struct own *own)
 {
     uint32_t write = argue_write_found(own->history, own->operation, own->other);
-    say_read(argument, own);
+    put_read(argument, own);
     if (write != ISO_NONE)
         argue_step(argument, "%T %W in its %O.", own->other, write, own->other, write);
     argue_step(argument, "However, %T aborted, so nobody may see what it wrote: a contradiction.", own->other);
@@ -77,7 +77,7 @@ static void argue_intermediate(struct iso_argument *argument, const struct own *
 {
     uint32_t write = argue_write_found(own->history, own->operation, own->other);
     uint32_t last = argue_last_write(own->history, own->other, own->key);
-    say_read(argument, own);
+    put_read(argument, own);
     if (write != ISO_NONE)
         argue_step(argument, "%T %W in its %O.", own->other, write, own->other, write);
     if (last != ISO_NONE && last != write)
@@ -88,7 +88,7 @@ static void argue_intermediate(struct iso_argument *argument, const struct own *
 
 static void argue_thin_air(struct iso_argument *argument, const struct own *own)
 {
-    say_read(argument, own);
+    put_read(argument, own);
     argue_step(
         argument, "However, no transaction of the history wrote %s to %k, and it did not start so: a contradiction.",
         iso_kind_of(own->history, own->operation) == ISO_READ_LIST ? "some element of that" : "that value", own->key);
@@ -106,7 +106,7 @@ static uint32_t list_read_of(const struct own *own, uint32_t transaction)
     return ISO_NONE;
 }
 
-/* The first place, from 0, at which two lists differ; the shorter one's length if it is the other's beginning. */
+/* The first index, from 0, at which two lists differ; the shorter one's length if it is the other's beginning. */
 static uint64_t first_difference(const struct iso_history *history, uint32_t left, uint32_t right)
 {
     const iso_atom *a = history->element + history->list_first[left],
@@ -174,7 +174,7 @@ void argue_own(struct iso_argument *argument)
     else if (!strcmp(axiom, "INCOMPATIBLE"))
         argue_incompatible(argument, &own);
     else if (own.other == ISO_NONE)
-        say_read(argument, &own);
+        put_read(argument, &own);
     else if (!strcmp(axiom, "G1a"))
         argue_aborted(argument, &own);
     else if (!strcmp(axiom, "G1b"))

@@ -12,7 +12,7 @@ struct read {
     const char *visible; /* "at or before", "before" */
 };
 
-static struct read look_up(const struct iso_argument *argument)
+static struct read read_of(const struct iso_argument *argument)
 {
     const struct iso_facts *facts = argument->facts;
     const struct iso_claim *claim = argument->claim;
@@ -24,7 +24,7 @@ static struct read look_up(const struct iso_argument *argument)
     return read;
 }
 
-static void say_moment(struct iso_argument *argument, const struct read *read)
+static void put_moment(struct iso_argument *argument, const struct read *read)
 {
     const char *where = read->claim->is_serial ? "; in commit order it is at"
                         : read->moment.own     ? ", from that operation's own snapshot at"
@@ -45,14 +45,14 @@ static uint32_t versions_after(const struct iso_argument *argument, const struct
 {
     uint32_t count, after = 0;
     const struct iso_key_version *versions = iso_facts_versions(argument->facts, read->key, &count);
-    uint32_t place = writer == ISO_NONE ? ISO_NONE : iso_facts_version_of(argument->facts, read->key, writer);
-    for (uint32_t i = place == ISO_NONE ? 0 : place + 1; i < count; i++)
+    uint32_t number = writer == ISO_NONE ? ISO_NONE : iso_facts_version_of(argument->facts, read->key, writer);
+    for (uint32_t i = number == ISO_NONE ? 0 : number + 1; i < count; i++)
         after += versions[i].transaction != read->reader &&
                  iso_moment_sees(&read->moment, read->history->cts[versions[i].transaction]);
     return after;
 }
 
-static void say_expected(struct iso_argument *argument, const struct read *read)
+static void put_expected(struct iso_argument *argument, const struct read *read)
 {
     const struct iso_party *writer = &read->claim->writer_expected;
     if (!read->claim->wrong->kind && !has_version(read, writer)) {
@@ -77,7 +77,7 @@ static void say_expected(struct iso_argument *argument, const struct read *read)
 }
 
 /* What is wrong with what was read, by kind. */
-static void say_actual(struct iso_argument *argument, const struct read *read)
+static void put_actual(struct iso_argument *argument, const struct read *read)
 {
     const struct iso_claim *claim = read->claim;
     const struct iso_party *writer = &claim->writer_actual;
@@ -114,7 +114,7 @@ static void say_actual(struct iso_argument *argument, const struct read *read)
 
 /* ---- the time line ---- */
 
-enum { TIE_VERSION = 0, TIE_MORE = 1, TIE_LOOK_AFTER = 2, TIE_LOOK_BEFORE = -1 };
+enum { TIE_VERSION = 0, TIE_MORE = 1, TIE_READ_AFTER = 2, TIE_READ_BEFORE = -1 };
 
 static void add_version(struct iso_argument *argument, const struct read *read, uint32_t writer, enum iso_mark mark)
 {
@@ -141,7 +141,7 @@ static void add_rows(struct iso_argument *argument, const struct read *read)
     if (behind_actual > behind_expected + 1)
         argue_row(argument, read->history->cts[actual], TIE_MORE, ISO_MARK_MORE, "%u more versions",
                   (uint64_t)(behind_actual - behind_expected - 1));
-    argue_row(argument, read->moment.at, read->moment.inclusive ? TIE_LOOK_AFTER : TIE_LOOK_BEFORE, ISO_MARK_LOOK,
+    argue_row(argument, read->moment.at, read->moment.inclusive ? TIE_READ_AFTER : TIE_READ_BEFORE, ISO_MARK_READ,
               claim->is_serial ? "%T commits; it found %C" : "%T reads %C", read->reader, &claim->actual);
 }
 
@@ -157,12 +157,12 @@ static void add_edges(struct iso_argument *argument, const struct read *read)
 
 void argue_read(struct iso_argument *argument)
 {
-    struct read read = look_up(argument);
+    struct read read = read_of(argument);
     argue_title(argument, "%s of %K by transaction %A", argument->claim->wrong->name, read.key,
                 read.history->tid[read.reader]);
-    say_moment(argument, &read);
-    say_expected(argument, &read);
-    say_actual(argument, &read);
+    put_moment(argument, &read);
+    put_expected(argument, &read);
+    put_actual(argument, &read);
     add_rows(argument, &read);
     add_edges(argument, &read);
 }

@@ -20,7 +20,7 @@ static bool has(const struct iso_history *history, uint32_t transaction, uint8_t
 
 /* ---- NOCONFLICT ---- */
 
-static uint64_t held_from(const struct iso_history *history, uint32_t transaction, uint32_t write)
+static uint64_t open_from(const struct iso_history *history, uint32_t transaction, uint32_t write)
 {
     return iso_moment_of(history, transaction, write, false).at;
 }
@@ -28,7 +28,7 @@ static uint64_t held_from(const struct iso_history *history, uint32_t transactio
 static void add_holder(struct iso_argument *argument, uint32_t transaction, uint32_t write)
 {
     const struct iso_history *history = argument->facts->history;
-    uint64_t from = held_from(history, transaction, write), to = history->cts[transaction];
+    uint64_t from = open_from(history, transaction, write), to = history->cts[transaction];
     argue_step(argument, "%T %W in its %O. It was at work on %k from %M to %M.", transaction, write, transaction, write,
                history->key[write], from, to);
     argue_row(argument, from, 1, ISO_MARK_NONE, "%T begins", transaction);
@@ -47,7 +47,7 @@ static uint32_t read_of_other(const struct iso_history *history, uint32_t reader
 }
 
 /* Whether one built on the other's write: snapshots that overlap forbid it, what was read may say so all the same. */
-static void say_seen(struct iso_argument *argument, uint32_t earlier, uint32_t later, uint32_t key)
+static void put_visible(struct iso_argument *argument, uint32_t earlier, uint32_t later, uint32_t key)
 {
     const struct iso_history *history = argument->facts->history;
     const uint32_t pairs[][2] = {{earlier, later}, {later, earlier}};
@@ -79,9 +79,9 @@ static void argue_conflict(struct iso_argument *argument)
     add_holder(argument, earlier, write);
     add_holder(argument, later, later_write);
     argue_step(argument, "%M is before %M and %M is before %M: the two overlap.",
-               held_from(history, later, later_write), history->cts[earlier], held_from(history, earlier, write),
+               open_from(history, later, later_write), history->cts[earlier], open_from(history, earlier, write),
                history->cts[later]);
-    say_seen(argument, earlier, later, key);
+    put_visible(argument, earlier, later, key);
     argue_step(argument,
                "However, of two overlapping writers of one key snapshot isolation lets only one commit, and both "
                "did: a contradiction.");
@@ -99,17 +99,17 @@ static void argue_session(struct iso_argument *argument)
                 history->tid[later]);
     if (earlier == ISO_NONE)
         return;
-    uint64_t position = is_serial ? history->cts[later] : history->sts[later], past = history->cts[earlier];
+    uint64_t position = is_serial ? history->cts[later] : history->sts[later], before = history->cts[earlier];
     argument->line_title = argue_text(argument, "session %A over time", history->session_atom[history->session[later]]);
     argue_step(argument, "%T came before %T in session %A.", earlier, later,
                history->session_atom[history->session[later]]);
     argue_step(argument, "%T committed at %M, so what follows it in its session has to %s at %M or later.", earlier,
-               past, is_serial ? "commit" : "begin", past);
+               before, is_serial ? "commit" : "begin", before);
     argue_step(argument, "However, %T %s at %M, which is %s that: a contradiction.", later,
                is_serial ? "stands in commit order" : "took its snapshot", position,
-               position < past ? "before" : "not after");
-    argue_row(argument, position, -1, ISO_MARK_LOOK, is_serial ? "%T commits" : "%T takes its snapshot", later);
-    argue_row(argument, past, 0, ISO_MARK_NONE, "%T commits", earlier);
+               position < before ? "before" : "not after");
+    argue_row(argument, position, -1, ISO_MARK_READ, is_serial ? "%T commits" : "%T takes its snapshot", later);
+    argue_row(argument, before, 0, ISO_MARK_NONE, "%T commits", earlier);
     argue_edge(argument, earlier, later, "so", "session");
 }
 
@@ -239,7 +239,7 @@ static uint32_t search_cycle(const struct iso_history *history, const uint32_t *
     return last;
 }
 
-static void say_tie(struct iso_argument *argument, uint32_t reader, uint32_t writer, bool is_last)
+static void put_tie(struct iso_argument *argument, uint32_t reader, uint32_t writer, bool is_last)
 {
     const struct iso_history *history = argument->facts->history;
     uint32_t key = key_before(history, reader, writer);
@@ -261,9 +261,9 @@ static void argue_ties(struct iso_argument *argument, uint32_t transaction)
     for (uint32_t at = search_cycle(history, equals, count, from); at != ISO_NONE; at = at ? from[at] : ISO_NONE)
         path[length++] = at;
     for (uint32_t i = length; i-- > 1;)
-        say_tie(argument, equals[path[i]], equals[path[i - 1]], false);
+        put_tie(argument, equals[path[i]], equals[path[i - 1]], false);
     if (length)
-        say_tie(argument, equals[path[0]], equals[0], true);
+        put_tie(argument, equals[path[0]], equals[0], true);
     iso_free(path);
     iso_free(from);
     iso_free(equals);

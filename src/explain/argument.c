@@ -5,81 +5,33 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/shown.h"
 #include "explain/difference.h"
 #include "history/snapshot.h"
 
 /* ---- words ---- */
 
-enum { LIST_SHOWN = 20, TEXT_SHOWN = 400 };
-
-void argue_say_text(struct iso_text *text, const char *bytes, size_t length)
-{
-    size_t shown = length > TEXT_SHOWN ? TEXT_SHOWN : length;
-    while (shown < length && shown && ((unsigned char)bytes[shown] & 0xc0) == 0x80)
-        shown--; /* never inside a character */
-    bool plain = length > 0 && !(length == 7 && !memcmp(bytes, "nothing", 7));
-    for (size_t i = 0; i < shown && plain; i++)
-        plain = (unsigned char)bytes[i] > 0x20 && bytes[i] != '"' && bytes[i] != '\\';
-    if (plain && iso_is_shown_as_it_is(bytes, shown))
-        iso_text_put_bytes(text, bytes, shown);
-    else
-        iso_text_put_shown_string(text, bytes, shown);
-    if (shown < length)
-        iso_text_put(text, "...");
-}
-
-void argue_say_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom)
-{
-    char buffer[ISO_ATOM_TEXT_MAX];
-    size_t length;
-    if (atom == ISO_ABSENT) {
-        iso_text_put(text, "nothing");
-        return;
-    }
-    const char *bytes = iso_atom_text(atoms, atom, buffer, &length);
-    argue_say_text(text, bytes, length);
-}
-
-void argue_say_list(struct iso_text *text, const struct iso_atoms *atoms, const iso_atom *elements, uint64_t count)
-{
-    uint64_t first = count > LIST_SHOWN ? count - LIST_SHOWN : 0;
-    iso_text_put(text, "[");
-    if (first) {
-        iso_text_put(text, "... ");
-        iso_text_put_unsigned(text, first);
-        iso_text_put(text, " more, ");
-    }
-    for (uint64_t i = first; i < count; i++) {
-        if (i > first)
-            iso_text_put(text, ", ");
-        argue_say_atom(text, atoms, elements[i]);
-    }
-    iso_text_put(text, "]");
-}
-
-static void say_operation_value(struct iso_text *text, const struct iso_history *history, uint32_t operation)
+static void put_operation_value(struct iso_text *text, const struct iso_history *history, uint32_t operation)
 {
     uint32_t value = history->value[operation];
     if (iso_kind_of(history, operation) == ISO_READ_LIST)
-        argue_say_list(text, &history->atoms, history->element + history->list_first[value],
+        argue_put_list(text, &history->atoms, history->element + history->list_first[value],
                        history->list_first[value + 1] - history->list_first[value]);
     else
-        argue_say_atom(text, &history->atoms, value);
+        argue_put_atom(text, &history->atoms, value);
 }
 
-static void say_claim_value(struct iso_text *text, const struct iso_argument *argument,
+static void put_claim_value(struct iso_text *text, const struct iso_argument *argument,
                             const struct iso_claim_value *value)
 {
     const struct iso_claims *claims = argument->facts->claims;
     if (value->is_list)
-        argue_say_list(text, &claims->history->atoms, iso_claim_elements(claims, value), value->count);
+        argue_put_list(text, &claims->history->atoms, iso_claim_elements(claims, value), value->count);
     else
-        argue_say_atom(text, &claims->history->atoms, value->count ? *iso_claim_elements(claims, value) : ISO_ABSENT);
+        argue_put_atom(text, &claims->history->atoms, value->count ? *iso_claim_elements(claims, value) : ISO_ABSENT);
 }
 
 /* As a wall-clock time where that was asked for. */
-static void say_stamp(struct iso_text *text, const struct iso_argument *argument, uint64_t timestamp)
+static void put_stamp(struct iso_text *text, const struct iso_argument *argument, uint64_t timestamp)
 {
     char raw[ISO_STAMP_TEXT], wall[ISO_WALL_TEXT];
     bool is_clock = iso_wall_text(argument->wall, argument->facts->history, timestamp, wall);
@@ -89,7 +41,7 @@ static void say_stamp(struct iso_text *text, const struct iso_argument *argument
 }
 
 /* ", sts 41", with both forms: what is written elsewhere can be found here. */
-static void say_named_stamp(struct iso_text *text, const struct iso_argument *argument, const char *name,
+static void put_named_stamp(struct iso_text *text, const struct iso_argument *argument, const char *name,
                             uint64_t timestamp)
 {
     char raw[ISO_STAMP_TEXT], wall[ISO_WALL_TEXT];
@@ -103,44 +55,44 @@ static void say_named_stamp(struct iso_text *text, const struct iso_argument *ar
 }
 
 /* "wrote x = 3", "deleted x", "appended 3 to x". */
-static void say_write(struct iso_text *text, const struct iso_history *history, uint32_t operation)
+static void put_write(struct iso_text *text, const struct iso_history *history, uint32_t operation)
 {
     const struct iso_atoms *atoms = &history->atoms;
     iso_atom key = history->key_atom[history->key[operation]];
     switch (iso_kind_of(history, operation)) {
     case ISO_DELETE:
         iso_text_put(text, "deleted ");
-        argue_say_atom(text, atoms, key);
+        argue_put_atom(text, atoms, key);
         break;
     case ISO_APPEND:
         iso_text_put(text, "appended ");
-        say_operation_value(text, history, operation);
+        put_operation_value(text, history, operation);
         iso_text_put(text, " to ");
-        argue_say_atom(text, atoms, key);
+        argue_put_atom(text, atoms, key);
         break;
     default:
         iso_text_put(text, iso_kind_writes(history->kind[operation]) ? "wrote " : "read ");
-        argue_say_atom(text, atoms, key);
+        argue_put_atom(text, atoms, key);
         iso_text_put(text, " = ");
-        say_operation_value(text, history, operation);
+        put_operation_value(text, history, operation);
     }
 }
 
-static void say_key(struct iso_text *text, const struct iso_history *history, uint32_t key)
+static void put_key(struct iso_text *text, const struct iso_history *history, uint32_t key)
 {
     iso_text_put(text, "key ");
-    argue_say_atom(text, &history->atoms, history->key_atom[key]);
+    argue_put_atom(text, &history->atoms, history->key_atom[key]);
 }
 
-static void say_number(struct iso_text *text, const char *before, uint64_t number)
+static void put_number(struct iso_text *text, const char *before, uint64_t number)
 {
     iso_text_put(text, before);
     iso_text_put_unsigned(text, number);
 }
 
-static void say_name(struct iso_argument *argument, struct iso_party party)
+static void put_name(struct iso_argument *argument, struct iso_party party)
 {
-    say_number(&argument->text, "T", argue_party(argument, party) + 1u);
+    put_number(&argument->text, "T", argue_party(argument, party) + 1u);
 }
 
 static struct iso_party party_of(const struct iso_argument *argument, uint32_t transaction)
@@ -148,42 +100,42 @@ static struct iso_party party_of(const struct iso_argument *argument, uint32_t t
     return (struct iso_party){argument->facts->history->tid[transaction], transaction};
 }
 
-static void say_directive(struct iso_argument *argument, char directive, va_list *values)
+static void put_directive(struct iso_argument *argument, char directive, va_list *values)
 {
     const struct iso_history *history = argument->facts->history;
     struct iso_text *text = &argument->text;
     uint32_t transaction;
     switch (directive) {
     case 'T':
-        say_name(argument, party_of(argument, va_arg(*values, uint32_t)));
+        put_name(argument, party_of(argument, va_arg(*values, uint32_t)));
         break;
     case 'P':
-        say_name(argument, *va_arg(*values, const struct iso_party *));
+        put_name(argument, *va_arg(*values, const struct iso_party *));
         break;
     case 'K':
-        say_key(text, history, va_arg(*values, uint32_t));
+        put_key(text, history, va_arg(*values, uint32_t));
         break;
     case 'k':
-        argue_say_atom(text, &history->atoms, history->key_atom[va_arg(*values, uint32_t)]);
+        argue_put_atom(text, &history->atoms, history->key_atom[va_arg(*values, uint32_t)]);
         break;
     case 'A':
-        argue_say_atom(text, &history->atoms, va_arg(*values, iso_atom));
+        argue_put_atom(text, &history->atoms, va_arg(*values, iso_atom));
         break;
     case 'V':
-        say_operation_value(text, history, va_arg(*values, uint32_t));
+        put_operation_value(text, history, va_arg(*values, uint32_t));
         break;
     case 'C':
-        say_claim_value(text, argument, va_arg(*values, const struct iso_claim_value *));
+        put_claim_value(text, argument, va_arg(*values, const struct iso_claim_value *));
         break;
     case 'M':
-        say_stamp(text, argument, va_arg(*values, uint64_t));
+        put_stamp(text, argument, va_arg(*values, uint64_t));
         break;
     case 'O':
         transaction = va_arg(*values, uint32_t);
-        say_number(text, "operation ", va_arg(*values, uint32_t) - history->first_operation[transaction]);
+        put_number(text, "operation ", va_arg(*values, uint32_t) - history->first_operation[transaction]);
         break;
     case 'W':
-        say_write(text, history, va_arg(*values, uint32_t));
+        put_write(text, history, va_arg(*values, uint32_t));
         break;
     case 's':
         iso_text_put(text, va_arg(*values, const char *));
@@ -193,20 +145,20 @@ static void say_directive(struct iso_argument *argument, char directive, va_list
     }
 }
 
-static uint32_t say(struct iso_argument *argument, const char *format, va_list *values)
+static uint32_t add_text(struct iso_argument *argument, const char *format, va_list *values)
 {
-    uint32_t place = (uint32_t)argument->text.used;
+    uint32_t offset = (uint32_t)argument->text.used;
     while (*format) {
         size_t plain = strcspn(format, "%");
         iso_text_put_bytes(&argument->text, format, plain);
         format += plain;
         if (!*format)
             break;
-        say_directive(argument, format[1], values);
+        put_directive(argument, format[1], values);
         format += 2;
     }
     iso_text_put_bytes(&argument->text, "", 1);
-    return place;
+    return offset;
 }
 
 /* ---- parts ---- */
@@ -215,16 +167,16 @@ uint32_t argue_text(struct iso_argument *argument, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
-    uint32_t place = say(argument, format, &values);
+    uint32_t offset = add_text(argument, format, &values);
     va_end(values);
-    return place;
+    return offset;
 }
 
 void argue_title(struct iso_argument *argument, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
-    argument->title = say(argument, format, &values);
+    argument->title = add_text(argument, format, &values);
     va_end(values);
 }
 
@@ -232,10 +184,10 @@ void argue_step(struct iso_argument *argument, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
-    uint32_t place = say(argument, format, &values);
+    uint32_t offset = add_text(argument, format, &values);
     va_end(values);
     ISO_GROW(argument->steps, argument->step_count, argument->step_capacity);
-    argument->steps[argument->step_count++] = place;
+    argument->steps[argument->step_count++] = offset;
 }
 
 static void insert_row(struct iso_argument *argument, struct iso_argument_row row)
@@ -257,7 +209,7 @@ void argue_row(struct iso_argument *argument, uint64_t when, int tie, enum iso_m
     va_list values;
     va_start(values, format);
     row.when_text = argue_text(argument, mark == ISO_MARK_MORE ? "" : "%M", when);
-    row.what_text = say(argument, format, &values);
+    row.what_text = add_text(argument, format, &values);
     va_end(values);
     insert_row(argument, row);
 }
@@ -268,7 +220,7 @@ void argue_row_at(struct iso_argument *argument, const char *when, enum iso_mark
     va_list values;
     va_start(values, format);
     row.when_text = argue_text(argument, "%s", when);
-    row.what_text = say(argument, format, &values);
+    row.what_text = add_text(argument, format, &values);
     va_end(values);
     insert_row(argument, row);
 }
@@ -279,7 +231,7 @@ void argue_edge(struct iso_argument *argument, uint32_t from, uint32_t to, const
                                      .to = argue_party(argument, party_of(argument, to))};
     va_list values;
     va_start(values, format);
-    edge.label = say(argument, format, &values);
+    edge.label = add_text(argument, format, &values);
     va_end(values);
     snprintf(edge.type, sizeof edge.type, "%s", type);
     ISO_GROW(argument->edges, argument->edge_count, argument->edge_capacity);
@@ -296,7 +248,7 @@ uint32_t argue_party(struct iso_argument *argument, struct iso_party party)
     return argument->party_count++;
 }
 
-/* ---- looking ---- */
+/* ---- lookups ---- */
 
 uint32_t argue_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key)
 {
@@ -363,7 +315,7 @@ static void argue_difference(struct iso_argument *argument)
         iso_atom_text(&claims->history->atoms, *iso_claim_elements(claims, &claim->expected), buffers[0], &lengths[0]);
     const char *actual =
         iso_atom_text(&claims->history->atoms, *iso_claim_elements(claims, &claim->actual), buffers[1], &lengths[1]);
-    if (explain_say_difference(&text, expected, lengths[0], actual, lengths[1])) {
+    if (explain_put_difference(&text, expected, lengths[0], actual, lengths[1])) {
         *iso_text_reserve(&text, 1) = 0;
         argue_step(argument, "%s", text.bytes);
     }
@@ -383,7 +335,7 @@ void iso_argument_init(struct iso_argument *argument, const struct iso_facts *fa
     ways[claim->wrong->argument](argument);
     argue_difference(argument);
     if (!argument->step_count)
-        argue_step(argument, ISO_SAYS_NO_MORE);
+        argue_step(argument, ISO_CLAIMS_NO_MORE);
     if (claim->doubt)
         argue_step(argument, "This is doubtful: %s", claim->doubt);
 }
@@ -398,9 +350,9 @@ void iso_argument_release(struct iso_argument *argument)
     *argument = (struct iso_argument){.facts = NULL};
 }
 
-void iso_argument_say_tid(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
+void iso_argument_put_tid(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
 {
-    argue_say_atom(text, &argument->facts->history->atoms, argument->parties[index].tid);
+    argue_put_atom(text, &argument->facts->history->atoms, argument->parties[index].tid);
 }
 
 struct iso_argument_origin iso_argument_origin(const struct iso_argument *argument, uint32_t index)
@@ -411,22 +363,22 @@ struct iso_argument_origin iso_argument_origin(const struct iso_argument *argume
     const char *name = input < history->input_count ? history->inputs[input] : "?", *bracket = strrchr(name, '[');
     size_t digits = bracket ? strspn(bracket + 1, "0123456789") : 0;
     return (struct iso_argument_origin){
-        .name = name, .place = iso_origin_place(origin), .is_partition = digits && !strcmp(bracket + 1 + digits, "]")};
+        .name = name, .offset = iso_origin_place(origin), .is_partition = digits && !strcmp(bracket + 1 + digits, "]")};
 }
 
-void iso_argument_say_origin(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
+void iso_argument_put_origin(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
 {
     struct iso_argument_origin origin = iso_argument_origin(argument, index);
     iso_text_put(text, origin.name);
-    say_number(text, origin.is_partition ? " offset " : ":", origin.place);
+    put_number(text, origin.is_partition ? " offset " : ":", origin.offset);
 }
 
 /* What PostgreSQL calls the transaction: its positions are numbers of ours. */
-static void say_postgres_names(struct iso_text *text, const struct iso_history *history, uint32_t transaction)
+static void put_postgres_names(struct iso_text *text, const struct iso_history *history, uint32_t transaction)
 {
     char snapshot[200];
     if (history->xid && history->xid[transaction])
-        say_number(text, ", xid ", history->xid[transaction]);
+        put_number(text, ", xid ", history->xid[transaction]);
     if (history->snapshot && history->snapshot[transaction] != ISO_NONE) {
         iso_snapshot_text(history, &history->snapshots[history->snapshot[transaction]], snapshot, sizeof snapshot);
         iso_text_put(text, ", snapshot ");
@@ -434,27 +386,27 @@ static void say_postgres_names(struct iso_text *text, const struct iso_history *
     }
 }
 
-void iso_argument_say_party(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
+void iso_argument_put_party(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
 {
     static const char *const statuses[] = {"", ", aborted", ", outcome unknown"};
     const struct iso_history *history = argument->facts->history;
     uint32_t transaction = argument->parties[index].transaction;
     iso_text_put(text, "transaction ");
-    iso_argument_say_tid(argument, index, text);
+    iso_argument_put_tid(argument, index, text);
     if (transaction == ISO_NONE) {
         iso_text_put(text, " (not in the history)");
         return;
     }
     uint8_t flags = history->flags[transaction];
     iso_text_put(text, " (session ");
-    argue_say_atom(text, &history->atoms, history->session_atom[history->session[transaction]]);
+    argue_put_atom(text, &history->atoms, history->session_atom[history->session[transaction]]);
     iso_text_put(text, ", ");
-    iso_argument_say_origin(argument, index, text);
+    iso_argument_put_origin(argument, index, text);
     if (flags & ISO_HAS_STS)
-        say_named_stamp(text, argument, ", sts ", history->sts[transaction]);
+        put_named_stamp(text, argument, ", sts ", history->sts[transaction]);
     if (flags & ISO_HAS_CTS)
-        say_named_stamp(text, argument, ", cts ", history->cts[transaction]);
-    say_postgres_names(text, history, transaction);
+        put_named_stamp(text, argument, ", cts ", history->cts[transaction]);
+    put_postgres_names(text, history, transaction);
     iso_text_put(text, statuses[iso_status_of(history, transaction)]);
     iso_text_put(text, ")");
 }

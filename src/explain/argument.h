@@ -27,14 +27,14 @@ enum iso_mark {
     ISO_MARK_NONE,
     ISO_MARK_EXPECTED, /* what had to be read */
     ISO_MARK_ACTUAL,   /* what was read */
-    ISO_MARK_LOOK,     /* the moment at which it was read */
+    ISO_MARK_READ,     /* the moment at which it was read */
     ISO_MARK_MORE      /* what was left out in between */
 };
 
 struct iso_argument_row {
     uint64_t when;
     int tie;            /* order of rows at one moment */
-    uint32_t when_text; /* places in `text`; when_text: of an empty text where there is no moment */
+    uint32_t when_text; /* offsets in `text`; when_text: of an empty text where there is no moment */
     uint32_t what_text;
     enum iso_mark mark;
 };
@@ -42,7 +42,7 @@ struct iso_argument_row {
 struct iso_argument_edge {
     uint32_t from, to; /* parties */
     char type[8];
-    uint32_t label; /* a place in `text` */
+    uint32_t label; /* an offset in `text` */
 };
 
 struct iso_argument {
@@ -67,24 +67,24 @@ void iso_argument_init(struct iso_argument *argument, const struct iso_facts *fa
                        enum iso_wall wall);
 void iso_argument_release(struct iso_argument *argument);
 
-static inline const char *iso_argument_text(const struct iso_argument *argument, uint32_t place)
+static inline const char *iso_argument_text(const struct iso_argument *argument, uint32_t offset)
 {
-    return argument->text.bytes + place;
+    return argument->text.bytes + offset;
 }
 
-/* Where a party that is in the history was recorded: line or offset `place` of a file, or of a topic's partition. */
+/* Where a party that is in the history was recorded: line or offset of a file, or of a topic's partition. */
 struct iso_argument_origin {
     const char *name; /* a path, or topic[partition] */
-    uint64_t place;
+    uint64_t offset;
     bool is_partition;
 };
 struct iso_argument_origin iso_argument_origin(const struct iso_argument *argument, uint32_t index);
 
 /* "h.jsonl:7", "txns[2] offset 5". */
-void iso_argument_say_origin(const struct iso_argument *argument, uint32_t index, struct iso_text *text);
+void iso_argument_put_origin(const struct iso_argument *argument, uint32_t index, struct iso_text *text);
 
 /* "transaction 9 (session 9, h.jsonl:9, sts 16, cts 18)", for party number `index`. The same as a short name: "9". */
-void iso_argument_say_party(const struct iso_argument *argument, uint32_t index, struct iso_text *text);
-void iso_argument_say_tid(const struct iso_argument *argument, uint32_t index, struct iso_text *text);
+void iso_argument_put_party(const struct iso_argument *argument, uint32_t index, struct iso_text *text);
+void iso_argument_put_tid(const struct iso_argument *argument, uint32_t index, struct iso_text *text);
 
 #endif

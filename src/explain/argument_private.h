@@ -14,20 +14,14 @@
 #include <stdarg.h>
 
 #include "explain/argument.h"
+#include "explain/value_text.h"
 
-/* Control characters escaped as JSON does, quotes only where the text needs them; what is very long is cut. */
-void argue_say_text(struct iso_text *text, const char *bytes, size_t length);
-
-/* "nothing" if it is absent; of a long list the last elements. */
-void argue_say_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom);
-void argue_say_list(struct iso_text *text, const struct iso_atoms *atoms, const iso_atom *elements, uint64_t count);
-
-/* A place for a text of its own. */
+/* The offset of a text of its own. */
 uint32_t argue_text(struct iso_argument *argument, const char *format, ...);
 void argue_title(struct iso_argument *argument, const char *format, ...);
 void argue_step(struct iso_argument *argument, const char *format, ...);
 
-/* A row of the time line; _row_at: without a moment, in the order in which they come. */
+/* A row of the time line; _row_at: without a moment, in the order of the calls. */
 void argue_row(struct iso_argument *argument, uint64_t when, int tie, enum iso_mark mark, const char *format, ...);
 void argue_row_at(struct iso_argument *argument, const char *when, enum iso_mark mark, const char *format, ...);
 void argue_edge(struct iso_argument *argument, uint32_t from, uint32_t to, const char *type, const char *format, ...);

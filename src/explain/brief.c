@@ -8,10 +8,10 @@
 #include "base/json.h"
 #include "explain/brief_private.h"
 
-uint32_t brief_say(struct iso_brief *brief, const char *format, ...)
+uint32_t brief_text(struct iso_brief *brief, const char *format, ...)
 {
     va_list values, again;
-    uint32_t place = (uint32_t)brief->text.used;
+    uint32_t offset = (uint32_t)brief->text.used;
     va_start(values, format);
     va_copy(again, values);
     int length = vsnprintf(NULL, 0, format, values);
@@ -19,11 +19,11 @@ uint32_t brief_say(struct iso_brief *brief, const char *format, ...)
     brief->text.used += (size_t)length + 1;
     va_end(again);
     va_end(values);
-    return place;
+    return offset;
 }
 
 /* STEP(brief, "...", ...): one more step. */
-#define STEP(brief, ...) add_step(brief, brief_say(brief, __VA_ARGS__))
+#define STEP(brief, ...) add_step(brief, brief_text(brief, __VA_ARGS__))
 
 static void add_step(struct iso_brief *brief, uint32_t step)
 {
@@ -31,10 +31,11 @@ static void add_step(struct iso_brief *brief, uint32_t step)
         brief->steps[brief->step_count++] = step;
 }
 
-static void say_times(struct iso_brief *brief, const struct told *told, uint32_t tid, const struct told_times *times)
+static void put_times(struct iso_brief *brief, const struct line_parts *parts, uint32_t tid,
+                      const struct line_times *times)
 {
-    const char *name = told_at(told, tid), *sts = told_at(told, times->sts), *cts = told_at(told, times->cts);
-    const char *commit = told_commit(told, tid);
+    const char *name = line_text(parts, tid), *sts = line_text(parts, times->sts), *cts = line_text(parts, times->cts);
+    const char *commit = line_commit(parts, tid);
     if (times->sts && times->cts && !strcmp(sts, cts))
         STEP(brief, "Transaction %s is at %s%s.", name, sts, commit);
     else if (times->sts && times->cts)
@@ -45,64 +46,65 @@ static void say_times(struct iso_brief *brief, const struct told *told, uint32_t
 
 /* "It had to find 3, which transaction 5 wrote and committed at 7." `committed`: 0 if that is not known, or says
  * nothing. */
-static void say_value(struct iso_brief *brief, const struct told *told, const char *verb, uint32_t value,
+static void put_value(struct iso_brief *brief, const struct line_parts *parts, const char *verb, uint32_t value,
                       uint32_t writer, uint32_t committed)
 {
     if (!value)
         return;
     if (writer)
-        STEP(brief, "It %s %s, which transaction %s wrote%s%s%s.", verb, told_at(told, value), told_at(told, writer),
-             committed ? " and committed at " : "", told_at(told, committed), told_commit(told, writer));
+        STEP(brief, "It %s %s, which transaction %s wrote%s%s%s.", verb, line_text(parts, value),
+             line_text(parts, writer), committed ? " and committed at " : "", line_text(parts, committed),
+             line_commit(parts, writer));
     else
-        STEP(brief, "It %s %s%s.", verb, told_at(told, value),
-             strcmp(told_at(told, value), "nothing") ? ", for which no writer is known" : "");
+        STEP(brief, "It %s %s%s.", verb, line_text(parts, value),
+             strcmp(line_text(parts, value), "nothing") ? ", for which no writer is known" : "");
 }
 
-static void say_read(struct iso_brief *brief, const struct told *told)
+static void put_read(struct iso_brief *brief, const struct line_parts *parts)
 {
-    say_times(brief, told, told->tid, &told->own);
-    if (told->has_operation)
-        STEP(brief, "It read key %s in its operation %" PRIu64 "%s%s.", told_at(told, told->key), told->operation,
-             !told->look       ? ""
-             : told->inclusive ? ", as of "
-                               : ", as of just before ",
-             told_at(told, told->look));
-    if (!strcmp(told->axiom, "INT")) {
-        STEP(brief, "What it had itself last read or written there: %s. It found %s.", told_at(told, told->expected),
-             told_at(told, told->actual));
+    put_times(brief, parts, parts->tid, &parts->own);
+    if (parts->has_operation)
+        STEP(brief, "It read key %s in its operation %" PRIu64 "%s%s.", line_text(parts, parts->key), parts->operation,
+             !parts->read_at    ? ""
+             : parts->inclusive ? ", as of "
+                                : ", as of just before ",
+             line_text(parts, parts->read_at));
+    if (!strcmp(parts->axiom, "INT")) {
+        STEP(brief, "What it had itself last read or written there: %s. It found %s.",
+             line_text(parts, parts->expected), line_text(parts, parts->actual));
         return;
     }
-    bool is_version = !strcmp(told->kind, "stale") || !strcmp(told->kind, "future");
-    say_value(brief, told, "had to find", told->expected, told->writer_expected, told->of_expected.cts);
-    say_value(brief, told, "found", told->actual, told->writer_actual, is_version ? told->of_actual.cts : 0);
+    bool is_version = !strcmp(parts->kind, "stale") || !strcmp(parts->kind, "future");
+    put_value(brief, parts, "had to find", parts->expected, parts->writer_expected, parts->of_expected.cts);
+    put_value(brief, parts, "found", parts->actual, parts->writer_actual, is_version ? parts->of_actual.cts : 0);
 }
 
-static void say_order(struct iso_brief *brief, const struct told *told)
+static void put_order(struct iso_brief *brief, const struct line_parts *parts)
 {
-    const char *tid = told_at(told, told->tid), *other = told_at(told, told->other);
-    say_times(brief, told, told->tid, &told->own);
-    say_times(brief, told, told->other, &told->of_other);
-    if (!strcmp(told->axiom, "NOCONFLICT")) {
+    const char *tid = line_text(parts, parts->tid), *other = line_text(parts, parts->other);
+    put_times(brief, parts, parts->tid, &parts->own);
+    put_times(brief, parts, parts->other, &parts->of_other);
+    if (!strcmp(parts->axiom, "NOCONFLICT")) {
         STEP(brief, "Transaction %s had not committed when %s began, and both wrote key %s.", other, tid,
-             told_at(told, told->key));
+             line_text(parts, parts->key));
         STEP(brief,
              "By the timestamps neither may see what the other wrote; a read that found it is reported on its own "
              "(EXT future).");
         STEP(brief, "Of two overlapping writers of one key snapshot isolation lets only one commit.");
-    } else if (!strcmp(told->axiom, "SESSION") && told->other) {
+    } else if (!strcmp(parts->axiom, "SESSION") && parts->other) {
         STEP(brief, "Transaction %s came before it in its session, but not by the timestamps.", other);
-    } else if (told->other) {
+    } else if (parts->other) {
         STEP(brief, "By the timestamps it contradicts transaction %s.", other);
     }
-    if (told->note)
-        STEP(brief, "%s", told_at(told, told->note));
+    if (parts->note)
+        STEP(brief, "%s", line_text(parts, parts->note));
 }
 
-static void say_change(struct iso_brief *brief, const struct told *told)
+static void put_change(struct iso_brief *brief, const struct line_parts *parts)
 {
-    const char *kind = told->kind, *key = told_at(told, told->key);
-    const char *expected = told_at(told, told->expected), *actual = told_at(told, told->actual);
-    say_times(brief, told, told->tid, &told->own);
+    const char *kind = parts->kind, *key = line_text(parts, parts->key);
+    const char *expected = line_text(parts, parts->expected), *actual = line_text(parts, parts->actual);
+    put_times(brief, parts, parts->tid, &parts->own);
     if (!strcmp(kind, "missing"))
         STEP(brief, "Its client wrote %s = %s; the change stream has no row for it.", key, expected);
     else if (!strcmp(kind, "unwritten"))
@@ -120,67 +122,67 @@ static void say_change(struct iso_brief *brief, const struct told *told)
         STEP(brief, "Its row arrived with %s = %s, and again with %s.", key, expected, actual);
 }
 
-static void say_state(struct iso_brief *brief, const struct told *told)
+static void put_state(struct iso_brief *brief, const struct line_parts *parts)
 {
     if (!strcmp(brief->state, "tentative"))
         STEP(brief, "Tentative: what is still on its way may explain it.");
-    else if (!strcmp(brief->state, "retracted") && told->cause)
-        STEP(brief, "Retracted: transaction %s, which arrived later, explains it.", told_at(told, told->cause));
+    else if (!strcmp(brief->state, "retracted") && parts->cause)
+        STEP(brief, "Retracted: transaction %s, which arrived later, explains it.", line_text(parts, parts->cause));
     else if (!strcmp(brief->state, "retracted"))
         STEP(brief, "Retracted: what arrived later explains it.");
-    else if (!strcmp(brief->state, "final") && told->by_deadline)
+    else if (!strcmp(brief->state, "final") && parts->by_deadline)
         STEP(brief, "Final by its deadline: nothing that explains it has arrived. If it arrives later, this is "
                     "retracted.");
     else if (!strcmp(brief->state, "final"))
         STEP(brief, "Final: nothing that may still arrive can change it.");
-    if (told->doubtful[0])
-        STEP(brief, "This is doubtful: %s", iso_doubt(told->doubtful));
+    if (parts->doubtful[0])
+        STEP(brief, "This is doubtful: %s", iso_doubt(parts->doubtful));
 }
 
-static void say_all(struct iso_brief *brief, const struct told *told)
+static void put_all(struct iso_brief *brief, const struct line_parts *parts)
 {
-    bool of_one = brief->wrong->argument != ISO_ARGUE_ORDER, has_key = told->key && of_one;
+    bool of_one = brief->wrong->argument != ISO_ARGUE_ORDER, has_key = parts->key && of_one;
     brief->title =
-        brief_say(brief, "%s%s%s by transaction%s %s", brief->wrong->name, has_key ? " of key " : "",
-                  has_key ? told_at(told, told->key) : "", told->other ? "s" : "", told_at(told, told->tids));
+        brief_text(brief, "%s%s%s by transaction%s %s", brief->wrong->name, has_key ? " of key " : "",
+                   has_key ? line_text(parts, parts->key) : "", parts->other ? "s" : "", line_text(parts, parts->tids));
     switch (brief->wrong->argument) {
     case ISO_ARGUE_READ:
     case ISO_ARGUE_OWN:
-        say_read(brief, told);
+        put_read(brief, parts);
         break;
     case ISO_ARGUE_TIMES:
-        say_order(brief, told);
+        put_order(brief, parts);
         break;
     case ISO_ARGUE_CHANGES:
-        say_change(brief, told);
+        put_change(brief, parts);
         break;
     case ISO_ARGUE_ORDER:
         STEP(brief, "Each of them had to come before the next, and the last before the first.");
         break;
     }
-    if (told->difference)
-        STEP(brief, "%s", told_at(told, told->difference));
-    brief_draw_line(brief, told);
-    if (told->places)
-        STEP(brief, "Recorded in %s.", told_at(told, told->places));
+    if (parts->difference)
+        STEP(brief, "%s", line_text(parts, parts->difference));
+    brief_draw_line(brief, parts);
+    if (parts->locations)
+        STEP(brief, "Recorded in %s.", line_text(parts, parts->locations));
     if (!brief->step_count)
-        STEP(brief, ISO_SAYS_NO_MORE);
-    say_state(brief, told);
+        STEP(brief, ISO_CLAIMS_NO_MORE);
+    put_state(brief, parts);
 }
 
 /* ---- the whole ---- */
 
 bool iso_brief_init(struct iso_brief *brief, const char *line, size_t length)
 {
-    struct told told = {.tid = 0};
+    struct line_parts parts = {.tid = 0};
     struct iso_text padded = {0};
     *brief = (struct iso_brief){.wrong = NULL};
     iso_text_put_bytes(&padded, line, length);
     memset(iso_text_reserve(&padded, ISO_JSON_PADDING), 0, ISO_JSON_PADDING);
-    bool is_violation = brief_read(&told, brief, padded.bytes, length);
+    bool is_violation = brief_read(&parts, brief, padded.bytes, length);
     if (is_violation)
-        say_all(brief, &told);
-    brief_read_release(&told);
+        put_all(brief, &parts);
+    brief_read_release(&parts);
     iso_text_release(&padded);
     return is_violation;
 }
@@ -194,7 +196,7 @@ void iso_brief_release(struct iso_brief *brief)
 static const char *const marks[] = {[ISO_MARK_NONE] = "",
                                     [ISO_MARK_EXPECTED] = "expected",
                                     [ISO_MARK_ACTUAL] = "found",
-                                    [ISO_MARK_LOOK] = "look",
+                                    [ISO_MARK_READ] = "look",
                                     [ISO_MARK_MORE] = ""};
 
 static void put_string(struct iso_text *text, const char *string)
@@ -287,16 +289,17 @@ void iso_brief_text(const struct iso_brief *brief, struct iso_text *text)
 bool iso_brief_unlisted(const char *line, size_t length, struct iso_text *text)
 {
     struct iso_brief brief = {.wrong = NULL};
-    struct told told = {.count = 0};
-    brief_read(&told, &brief, line, length);
-    bool is_one = !strcmp(brief.state, "unlisted") && told.count;
+    struct line_parts parts = {.count = 0};
+    brief_read(&parts, &brief, line, length);
+    bool is_one = !strcmp(brief.state, "unlisted") && parts.count;
     if (is_one) {
-        uint32_t sentence = brief_say(
-            &brief, "%s: %" PRIu64 " more of %s %s: not listed (--max-per-key N, 0 for all)\n\n", told.axiom,
-            told.count, told.session ? "session" : "key", told_at(&told, told.session ? told.session : told.key));
+        uint32_t sentence =
+            brief_text(&brief, "%s: %" PRIu64 " more of %s %s: not listed (--max-per-key N, 0 for all)\n\n",
+                       parts.axiom, parts.count, parts.session ? "session" : "key",
+                       line_text(&parts, parts.session ? parts.session : parts.key));
         iso_text_put(text, brief.text.bytes + sentence);
     }
-    brief_read_release(&told);
+    brief_read_release(&parts);
     iso_brief_release(&brief);
     return is_one;
 }

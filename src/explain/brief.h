@@ -1,9 +1,9 @@
 /* A violation in brief: what one verdict line says by itself, in words.
  *
- * A live run keeps no history to look things up in, so its words come from the line alone: title, steps, the time line
- * of those that it names, what it means for an application, and how final it is. The whole argument is `explain` on a
- * recording (argument.h). Texts are UTF-8, end in NUL and belong to the brief; keys and values in them are as hostile
- * as they came, but for control characters, which are escaped. Threads: one at a time.
+ * A live run keeps no history to look things up in, so its words are made of the line alone: title, steps, the time
+ * line of those that it names, what it means for an application, and how final it is. The whole argument is `explain`
+ * on a recording (argument.h). Texts are UTF-8, end in NUL and belong to the brief; keys and values in them are as
+ * hostile as they arrived, but for control characters, which are escaped. Threads: one at a time.
  */
 #ifndef ISO_EXPLAIN_BRIEF_H
 #define ISO_EXPLAIN_BRIEF_H
@@ -17,7 +17,7 @@ enum { ISO_BRIEF_STEPS = 10, ISO_BRIEF_ROWS = 4 };
 
 /* A row of the time line, in the order of time. */
 struct iso_brief_row {
-    uint32_t when, what; /* places in `text` */
+    uint32_t when, what; /* offsets in `text` */
     enum iso_mark mark;
 };
 
@@ -25,7 +25,7 @@ struct iso_brief {
     const struct iso_wrong *wrong;
     char id[20], state[12]; /* of the line; empty: not said */
     struct iso_text text;
-    uint32_t title; /* a place in `text`, as all that follow */
+    uint32_t title; /* an offset in `text`, as all that follow */
     uint32_t step_count, steps[ISO_BRIEF_STEPS];
     uint32_t line_title, row_count; /* of the time line; no rows: the line does not say enough for one */
     struct iso_brief_row rows[ISO_BRIEF_ROWS];

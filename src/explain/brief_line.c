@@ -9,7 +9,7 @@
 /* Rows as they are put together, with what orders them. */
 struct line {
     struct iso_brief *brief;
-    const struct told *told;
+    const struct line_parts *parts;
     struct moment {
         uint64_t physical, logical;
         int tie; /* order at one moment */
@@ -39,7 +39,7 @@ static void add(struct line *line, uint32_t when, int tie, enum iso_mark mark, u
 {
     struct iso_brief *brief = line->brief;
     struct moment moment = {.tie = tie};
-    const char *text = told_at(line->told, when);
+    const char *text = line_text(line->parts, when);
     if (!when || brief->row_count == ISO_BRIEF_ROWS || !read_moment(text, &moment))
         return;
     uint32_t at = brief->row_count++;
@@ -48,82 +48,82 @@ static void add(struct line *line, uint32_t when, int tie, enum iso_mark mark, u
         line->moments[at] = line->moments[at - 1];
     }
     line->moments[at] = moment;
-    brief->rows[at] = (struct iso_brief_row){brief_say(brief, "%s", text), what, mark};
+    brief->rows[at] = (struct iso_brief_row){brief_text(brief, "%s", text), what, mark};
 }
 
-static bool is_serial(const struct told *told)
+static bool is_serial(const struct line_parts *parts)
 {
-    return strstr(told->level, "ser");
+    return strstr(parts->level, "ser");
 }
 
-static bool is_kind(const struct told *told, const char *kind)
+static bool is_kind(const struct line_parts *parts, const char *kind)
 {
-    return !strcmp(told->kind, kind);
+    return !strcmp(parts->kind, kind);
 }
 
 /* "transaction 5 commits x = 3"; of a list, which others wrote too, without its elements. */
-static uint32_t say_version(struct line *line, uint32_t writer, uint32_t value)
+static uint32_t put_version(struct line *line, uint32_t writer, uint32_t value)
 {
-    const struct told *told = line->told;
-    bool is_list = *told_at(told, value) == '[';
-    return brief_say(line->brief,
-                     is_list ? "transaction %s commits what it appended to %s" : "transaction %s commits %s = %s",
-                     told_at(told, writer), told_at(told, told->key), told_at(told, value));
+    const struct line_parts *parts = line->parts;
+    bool is_list = *line_text(parts, value) == '[';
+    return brief_text(line->brief,
+                      is_list ? "transaction %s commits what it appended to %s" : "transaction %s commits %s = %s",
+                      line_text(parts, writer), line_text(parts, parts->key), line_text(parts, value));
 }
 
 static void add_read(struct line *line)
 {
-    const struct told *told = line->told;
-    if (told->writer_expected)
-        add(line, told->of_expected.cts, 0, ISO_MARK_EXPECTED,
-            say_version(line, told->writer_expected, told->expected));
-    if (told->writer_actual && (is_kind(told, "stale") || is_kind(told, "future")))
-        add(line, told->of_actual.cts, 0, ISO_MARK_ACTUAL, say_version(line, told->writer_actual, told->actual));
-    else if (told->writer_actual && is_kind(told, "intermediate"))
-        add(line, told->of_actual.cts, 0, ISO_MARK_NONE,
-            brief_say(line->brief, "transaction %s commits, with another %s by then",
-                      told_at(told, told->writer_actual), told_at(told, told->key)));
-    add(line, told->look, told->inclusive ? 1 : -1, ISO_MARK_LOOK,
-        brief_say(line->brief, is_serial(told) ? "transaction %s commits; it found %s" : "transaction %s reads %s",
-                  told_at(told, told->tid), told_at(told, told->actual)));
-    line->brief->line_title = brief_say(line->brief, "key %s over time", told_at(told, told->key));
+    const struct line_parts *parts = line->parts;
+    if (parts->writer_expected)
+        add(line, parts->of_expected.cts, 0, ISO_MARK_EXPECTED,
+            put_version(line, parts->writer_expected, parts->expected));
+    if (parts->writer_actual && (is_kind(parts, "stale") || is_kind(parts, "future")))
+        add(line, parts->of_actual.cts, 0, ISO_MARK_ACTUAL, put_version(line, parts->writer_actual, parts->actual));
+    else if (parts->writer_actual && is_kind(parts, "intermediate"))
+        add(line, parts->of_actual.cts, 0, ISO_MARK_NONE,
+            brief_text(line->brief, "transaction %s commits, with another %s by then",
+                       line_text(parts, parts->writer_actual), line_text(parts, parts->key)));
+    add(line, parts->read_at, parts->inclusive ? 1 : -1, ISO_MARK_READ,
+        brief_text(line->brief, is_serial(parts) ? "transaction %s commits; it found %s" : "transaction %s reads %s",
+                   line_text(parts, parts->tid), line_text(parts, parts->actual)));
+    line->brief->line_title = brief_text(line->brief, "key %s over time", line_text(parts, parts->key));
 }
 
-static void add_interval(struct line *line, uint32_t tid, const struct told_times *times)
+static void add_interval(struct line *line, uint32_t tid, const struct line_times *times)
 {
-    const char *name = told_at(line->told, tid);
-    add(line, times->sts, 0, ISO_MARK_NONE, brief_say(line->brief, "transaction %s begins", name));
-    add(line, times->cts, 1, ISO_MARK_NONE, brief_say(line->brief, "transaction %s commits", name));
+    const char *name = line_text(line->parts, tid);
+    add(line, times->sts, 0, ISO_MARK_NONE, brief_text(line->brief, "transaction %s begins", name));
+    add(line, times->cts, 1, ISO_MARK_NONE, brief_text(line->brief, "transaction %s commits", name));
 }
 
 static void add_conflict(struct line *line)
 {
-    const struct told *told = line->told;
-    add_interval(line, told->other, &told->of_other);
-    add_interval(line, told->tid, &told->own);
-    line->brief->line_title = brief_say(line->brief, "the two writers of %s over time", told_at(told, told->key));
+    const struct line_parts *parts = line->parts;
+    add_interval(line, parts->other, &parts->of_other);
+    add_interval(line, parts->tid, &parts->own);
+    line->brief->line_title = brief_text(line->brief, "the two writers of %s over time", line_text(parts, parts->key));
 }
 
 static void add_session(struct line *line)
 {
-    const struct told *told = line->told;
-    bool serial = is_serial(told);
-    add(line, serial ? told->own.cts : told->own.sts, -1, ISO_MARK_LOOK,
-        brief_say(line->brief, serial ? "transaction %s commits" : "transaction %s takes its snapshot",
-                  told_at(told, told->tid)));
-    add(line, told->of_other.cts, 0, ISO_MARK_NONE,
-        brief_say(line->brief, "transaction %s commits, which came before it", told_at(told, told->other)));
-    line->brief->line_title = brief_say(line->brief, "the session over time");
+    const struct line_parts *parts = line->parts;
+    bool serial = is_serial(parts);
+    add(line, serial ? parts->own.cts : parts->own.sts, -1, ISO_MARK_READ,
+        brief_text(line->brief, serial ? "transaction %s commits" : "transaction %s takes its snapshot",
+                   line_text(parts, parts->tid)));
+    add(line, parts->of_other.cts, 0, ISO_MARK_NONE,
+        brief_text(line->brief, "transaction %s commits, which came before it", line_text(parts, parts->other)));
+    line->brief->line_title = brief_text(line->brief, "the session over time");
 }
 
-void brief_draw_line(struct iso_brief *brief, const struct told *told)
+void brief_draw_line(struct iso_brief *brief, const struct line_parts *parts)
 {
-    struct line line = {.brief = brief, .told = told};
-    if (!strcmp(told->axiom, "EXT"))
+    struct line line = {.brief = brief, .parts = parts};
+    if (!strcmp(parts->axiom, "EXT"))
         add_read(&line);
-    else if (!strcmp(told->axiom, "NOCONFLICT") && told->of_other.cts)
+    else if (!strcmp(parts->axiom, "NOCONFLICT") && parts->of_other.cts)
         add_conflict(&line);
-    else if (!strcmp(told->axiom, "SESSION"))
+    else if (!strcmp(parts->axiom, "SESSION"))
         add_session(&line);
     if (brief->row_count < 2) /* a moment alone is no line */
         brief->row_count = 0;

@@ -5,19 +5,19 @@
 #include "explain/brief.h"
 #include "iso/atom.h"
 
-struct told_times {
+struct line_times {
     uint32_t sts, cts;
 };
 
 /* What the database calls a transaction's commit. */
-struct told_commit {
+struct line_commit {
     uint32_t tid, words;
 };
 
-enum { TOLD_COMMITS = 5 };
+enum { LINE_COMMITS = 5 };
 
 /* What the line says, as texts in `text` that end in NUL; 0: not said, or null. */
-struct told {
+struct line_parts {
     struct iso_text text;
     char axiom[20], kind[20], doubtful[20], level[12];
     bool by_deadline;
@@ -25,32 +25,32 @@ struct told {
     uint32_t tids, tid, other; /* all of them with commas, the first, the second */
     uint32_t session;          /* of what is not listed */
     uint64_t count;            /* how many these are; 0: it is no line of that kind */
-    uint32_t key, expected, actual, writer_expected, writer_actual, cause, note, places;
-    struct told_times own, of_expected, of_actual, of_other;
-    uint32_t look; /* the moment of a read */
+    uint32_t key, expected, actual, writer_expected, writer_actual, cause, note, locations;
+    struct line_times own, of_expected, of_actual, of_other;
+    uint32_t read_at; /* the moment of a read */
     bool inclusive, has_operation;
-    uint64_t operation; /* of the first place */
+    uint64_t operation; /* of the first location */
     uint32_t commit_count;
-    struct told_commit commits[TOLD_COMMITS];
+    struct line_commit commits[LINE_COMMITS];
 };
 
-void brief_read_release(struct told *told);
+void brief_read_release(struct line_parts *parts);
 
 /* False if the line is no violation's, or says nothing that has a name. Release in any case. */
-bool brief_read(struct told *told, struct iso_brief *brief, const char *line, size_t length);
+bool brief_read(struct line_parts *parts, struct iso_brief *brief, const char *line, size_t length);
 
-static inline const char *told_at(const struct told *told, uint32_t place)
+static inline const char *line_text(const struct line_parts *parts, uint32_t offset)
 {
-    return told->text.bytes + place;
+    return parts->text.bytes + offset;
 }
 
 /* " (xid 748, LSN 0/19282C0, 2026-01-02T03:04:05.678Z)" of the transaction of that name, or nothing. */
-const char *told_commit(const struct told *told, uint32_t tid);
+const char *line_commit(const struct line_parts *parts, uint32_t tid);
 
 /* A text of its own, from printf's format. */
-uint32_t brief_say(struct iso_brief *brief, const char *format, ...);
+uint32_t brief_text(struct iso_brief *brief, const char *format, ...);
 
 /* The time line, where the line says enough for one. */
-void brief_draw_line(struct iso_brief *brief, const struct told *told);
+void brief_draw_line(struct iso_brief *brief, const struct line_parts *parts);
 
 #endif

@@ -23,8 +23,8 @@ void iso_claims_release(struct iso_claims *claims)
     iso_free(claims->parties);
     iso_free(claims->elements);
     iso_free(claims->edges);
-    iso_free(claims->places);
-    iso_text_release(&claims->place_text);
+    iso_free(claims->locations);
+    iso_text_release(&claims->location_text);
     *claims = (struct iso_claims){.history = NULL};
 }
 
@@ -80,19 +80,19 @@ static void add_edges(struct iso_claims *claims, const struct iso_reported *repo
 }
 
 /* "h.jsonl:7" or "txns[2] offset 944". */
-static void add_places(struct iso_claims *claims, const struct iso_reported *reported)
+static void add_locations(struct iso_claims *claims, const struct iso_reported *reported)
 {
     char numbers[64];
-    for (uint32_t i = 0; i < reported->place_count; i++) {
-        const struct iso_reported_place *place = &reported->places[i];
-        ISO_GROW(claims->places, claims->place_count, claims->place_capacity);
-        claims->places[claims->place_count++] = (uint32_t)claims->place_text.used;
-        iso_text_put_bytes(&claims->place_text, place->name, place->length);
-        if (place->is_message)
-            snprintf(numbers, sizeof numbers, "[%" PRIu64 "] offset %" PRIu64, place->partition, place->position);
+    for (uint32_t i = 0; i < reported->location_count; i++) {
+        const struct iso_reported_location *location = &reported->locations[i];
+        ISO_GROW(claims->locations, claims->location_count, claims->location_capacity);
+        claims->locations[claims->location_count++] = (uint32_t)claims->location_text.used;
+        iso_text_put_bytes(&claims->location_text, location->name, location->length);
+        if (location->is_message)
+            snprintf(numbers, sizeof numbers, "[%" PRIu64 "] offset %" PRIu64, location->partition, location->position);
         else
-            snprintf(numbers, sizeof numbers, ":%" PRIu64, place->position);
-        iso_text_put_bytes(&claims->place_text, numbers, strlen(numbers) + 1);
+            snprintf(numbers, sizeof numbers, ":%" PRIu64, location->position);
+        iso_text_put_bytes(&claims->location_text, numbers, strlen(numbers) + 1);
     }
 }
 
@@ -110,13 +110,13 @@ static void start_claim(struct reading *reading, const struct iso_reported *repo
                                         .first_edge = claims->edge_count,
                                         .edge_count = reported->edge_count,
                                         .lemmas = (uint32_t)reported->lemmas,
-                                        .first_place = claims->place_count,
-                                        .place_count = reported->place_count};
+                                        .first_location = claims->location_count,
+                                        .location_count = reported->location_count};
     add_parties(claims, reported);
     reading->claim.expected = add_value(claims, &reported->expected);
     reading->claim.actual = add_value(claims, &reported->actual);
     add_edges(claims, reported);
-    add_places(claims, reported);
+    add_locations(claims, reported);
 }
 
 /* ---- what it names ---- */
@@ -150,13 +150,13 @@ static enum iso_status check_edges(struct reading *reading)
     return ISO_OK;
 }
 
-/* Of the blamed transaction, whose place comes first. */
-static uint32_t said_operation(const struct reading *reading)
+/* Of the blamed transaction, whose location comes first. */
+static uint32_t given_operation(const struct reading *reading)
 {
-    return reading->reported->place_count ? reading->reported->places[0].operation : ISO_NONE;
+    return reading->reported->location_count ? reading->reported->locations[0].operation : ISO_NONE;
 }
 
-/* The blamed transaction's operation; of a read that is told without its place the first one of the key. */
+/* The blamed transaction's operation; of a read that is given without its location the first one of the key. */
 static enum iso_status find_operation(struct reading *reading)
 {
     const struct iso_history *history = reading->claims->history;
@@ -164,7 +164,7 @@ static enum iso_status find_operation(struct reading *reading)
     const struct iso_party *party = iso_claim_party(reading->claims, claim, 0);
     bool is_read = claim->wrong->argument == ISO_ARGUE_READ || claim->wrong->argument == ISO_ARGUE_OWN;
     uint32_t first = history->first_operation[party->transaction];
-    uint32_t count = history->first_operation[party->transaction + 1] - first, said = said_operation(reading);
+    uint32_t count = history->first_operation[party->transaction + 1] - first, said = given_operation(reading);
     for (uint32_t i = 0; i < count; i++) {
         bool is_it = said == ISO_NONE ? is_read && history->key[first + i] == claim->key &&
                                             !iso_kind_writes(history->kind[first + i])

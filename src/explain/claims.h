@@ -1,4 +1,4 @@
-/* A verdict read back: what it says is wrong, as places in the history that it speaks of.
+/* A verdict read back: what it says is wrong, as references into the history that it judges.
  *
  * Taken are the object that `check --json` and `replay --json` print, the lines that `watch` and `replay` print, and
  * any sequence of both; other objects, and lines of text that begin with no brace, are passed over if there is any of
@@ -50,7 +50,7 @@ struct iso_claim {
     uint32_t operation;                              /* of the history; ISO_NONE: none */
     struct iso_claim_value expected, actual;
     uint32_t first_edge, edge_count, lemmas; /* of a cycle */
-    uint32_t first_place, place_count;       /* records, as texts */
+    uint32_t first_location, location_count; /* records, as texts */
 };
 
 struct iso_claims {
@@ -64,9 +64,9 @@ struct iso_claims {
     iso_atom *elements;
     uint32_t edge_count, edge_capacity;
     struct iso_claim_edge *edges;
-    uint32_t place_count, place_capacity;
-    uint32_t *places; /* where each starts in `place_text`, NUL-terminated */
-    struct iso_text place_text;
+    uint32_t location_count, location_capacity;
+    uint32_t *locations; /* where each starts in `location_text`, NUL-terminated */
+    struct iso_text location_text;
     uint64_t retracted; /* lines' verdicts that were taken back */
     char outcome[12];   /* "holds", "violated", "undecided" as the object says; "": there was no object */
     char level[12];     /* the last one that was named */
@@ -88,10 +88,10 @@ static inline const struct iso_party *iso_claim_party(const struct iso_claims *c
     return &claims->parties[claim->first_party + index];
 }
 
-static inline const char *iso_claim_place(const struct iso_claims *claims, const struct iso_claim *claim,
-                                          uint32_t index)
+static inline const char *iso_claim_location(const struct iso_claims *claims, const struct iso_claim *claim,
+                                             uint32_t index)
 {
-    return claims->place_text.bytes + claims->places[claim->first_place + index];
+    return claims->location_text.bytes + claims->locations[claim->first_location + index];
 }
 
 static inline const iso_atom *iso_claim_elements(const struct iso_claims *claims, const struct iso_claim_value *value)

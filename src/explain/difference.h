@@ -9,7 +9,7 @@
 
 /* Says, as a sentence at the end of `text`, from which byte on the two differ, and how each goes on. False, and says
  * nothing: they are equal, or differ so early that it shows by itself. */
-bool explain_say_difference(struct iso_text *text, const char *expected, size_t expected_length, const char *found,
+bool explain_put_difference(struct iso_text *text, const char *expected, size_t expected_length, const char *found,
                             size_t found_length);
 
 #endif

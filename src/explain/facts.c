@@ -47,7 +47,7 @@ static void add_write(struct iso_facts *facts, uint32_t transaction, uint32_t op
         versions[filled[slot]++] = (struct iso_key_version){transaction, operation, operation};
 }
 
-/* From when the key was held, as an exclusive bound: a lock's moment is just below the commit. */
+/* From when the write excludes others, as an exclusive bound: a lock's moment is just below the commit. */
 static uint64_t bound_of(const struct iso_history *history, const struct iso_key_version *version)
 {
     struct iso_moment moment = iso_moment_of(history, version->transaction, version->first_write, false);
@@ -68,7 +68,7 @@ static int compare(const void *left, const void *right, void *context)
 }
 
 /* Closes the gaps that double writes left, and sorts. */
-static void settle(struct iso_facts *facts, const uint32_t *filled)
+static void sort_versions(struct iso_facts *facts, const uint32_t *filled)
 {
     uint32_t used = 0;
     for (uint32_t slot = 0; slot < facts->slot_count; slot++) {
@@ -107,7 +107,7 @@ void iso_facts_init(struct iso_facts *facts, const struct iso_claims *claims)
         facts->first_version[slot + 1] += facts->first_version[slot];
     facts->versions = iso_allocate((facts->first_version[facts->slot_count] + 1) * sizeof *facts->versions);
     for_each_write(facts, add_write, filled);
-    settle(facts, filled);
+    sort_versions(facts, filled);
     iso_free(filled);
 }
 

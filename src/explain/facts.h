@@ -1,4 +1,4 @@
-/* What arguments look up in a finished history: the versions of the keys that claims speak of.
+/* What arguments look up in a finished history: the versions of the keys that claims name.
  *
  * One pass over all operations finds the versions of all those keys; nothing else grows with the history.
  * Ownership: facts own the versions and borrow history and claims. Threads: one at a time.
@@ -17,7 +17,7 @@ struct iso_key_version {
 struct iso_facts {
     const struct iso_history *history;
     const struct iso_claims *claims;
-    uint32_t *slot_of_key; /* ISO_NONE: no claim speaks of the key */
+    uint32_t *slot_of_key; /* ISO_NONE: no claim names the key */
     uint32_t slot_count;
     uint32_t *first_version;          /* slot_count + 1 of them */
     struct iso_key_version *versions; /* of a key, in the order of versions */
@@ -26,10 +26,10 @@ struct iso_facts {
 void iso_facts_init(struct iso_facts *facts, const struct iso_claims *claims);
 void iso_facts_release(struct iso_facts *facts);
 
-/* The versions of a key that a claim speaks of. */
+/* The versions of a key that a claim names. */
 const struct iso_key_version *iso_facts_versions(const struct iso_facts *facts, uint32_t key, uint32_t *count);
 
-/* The version of a key that a transaction wrote, as a place among them; ISO_NONE: none. */
+/* The version of a key that a transaction wrote, as a number among them; ISO_NONE: none. */
 uint32_t iso_facts_version_of(const struct iso_facts *facts, uint32_t key, uint32_t transaction);
 
 #endif

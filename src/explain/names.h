@@ -1,4 +1,4 @@
-/* What can be wrong, by name: one row for each kind of violation that a verdict may hold.
+/* What can be wrong, by name: one row for each kind of violation that a verdict may list.
  *
  * A row is found by the verdict's words: the axiom ("EXT", "CYCLE"), and the kind or anomaly ("stale", "G-single").
  * Every reader of verdicts for people and tools (texts, pages, SARIF, ...) takes names and meanings from here.
@@ -32,6 +32,6 @@ void iso_wrong_id(const struct iso_wrong *wrong, char id[ISO_WRONG_ID]);
 const char *iso_doubt(const char *word);
 
 /* The step of a verdict that names less than an engine would. */
-#define ISO_SAYS_NO_MORE "The verdict says no more than that."
+#define ISO_CLAIMS_NO_MORE "The verdict says no more than that."
 
 #endif

@@ -6,7 +6,7 @@
 static const char *const marks[] = {[ISO_MARK_NONE] = "",
                                     [ISO_MARK_EXPECTED] = "  <- expected",
                                     [ISO_MARK_ACTUAL] = "  <- found",
-                                    [ISO_MARK_LOOK] = "",
+                                    [ISO_MARK_READ] = "",
                                     [ISO_MARK_MORE] = ""};
 
 uint64_t iso_explain_unlisted(const struct iso_claims *claims)
@@ -42,7 +42,7 @@ static size_t widest(const struct iso_argument *argument)
     return width;
 }
 
-static void say_rows(struct iso_output *output, const struct iso_argument *argument)
+static void put_rows(struct iso_output *output, const struct iso_argument *argument)
 {
     int width = (int)widest(argument);
     if (!argument->row_count)
@@ -63,13 +63,13 @@ static void say_rows(struct iso_output *output, const struct iso_argument *argum
     }
 }
 
-static void say_parties(struct iso_output *output, const struct iso_argument *argument)
+static void put_parties(struct iso_output *output, const struct iso_argument *argument)
 {
     struct iso_text text = {0};
     iso_output_text(output, argument->party_count ? "    Let:\n" : "");
     for (uint32_t i = 0; i < argument->party_count; i++) {
         text.used = 0;
-        iso_argument_say_party(argument, i, &text);
+        iso_argument_put_party(argument, i, &text);
         iso_output_format(output, "      T%" PRIu32 " = ", i + 1);
         iso_output_bytes(output, text.bytes, text.used);
         iso_output_char(output, '\n');
@@ -85,14 +85,14 @@ void iso_explain_argument(struct iso_output *output, const struct iso_argument *
     iso_output_format(output, "\n%" PRIu32 ". %s: ", number, id);
     iso_output_text(output, iso_argument_text(argument, argument->title));
     iso_output_text(output, claim->is_tentative ? " (tentative)\n" : "\n");
-    say_parties(output, argument);
+    put_parties(output, argument);
     iso_output_text(output, "    Then:\n");
     for (uint32_t i = 0; i < argument->step_count; i++) {
         iso_output_text(output, "      - ");
         iso_output_text(output, iso_argument_text(argument, argument->steps[i]));
         iso_output_char(output, '\n');
     }
-    say_rows(output, argument);
+    put_rows(output, argument);
     iso_output_text(output, "    For an application: ");
     iso_output_text(output, claim->wrong->meaning);
     iso_output_char(output, '\n');

@@ -274,7 +274,7 @@ void join_take_end(struct iso_join *join, const struct iso_history *block, const
     join_check_complete(join, number);
 }
 
-/* Places rise within a partition; what does not rise was sent again. */
+/* Positions rise within a partition; what does not rise was sent again. */
 static bool count_other(struct iso_join *join, uint32_t number, const struct iso_history *block,
                         const struct iso_event *event)
 {

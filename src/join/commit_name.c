@@ -2,6 +2,8 @@
  * judged by it. The latest ones only, 16 bytes each: the lower halves of xid and of milliseconds, which the rest is
  * known of. LSN and time arrive with the connector's transaction topic.
  */
+#include <assert.h>
+
 #include "base/memory.h"
 #include "join/join_private.h"
 
@@ -22,6 +24,7 @@ void join_commit_name_note(struct iso_join *join, uint64_t cts, uint64_t xid, ui
     struct join_commit_name *name;
     if (!names->list)
         names->list = iso_column_zeroed(JOIN_COMMIT_NAMES * sizeof *names->list);
+    assert(names->taken ? number_of(cts) == names->taken : number_of(cts) == 1); /* each commit in its turn */
     names->taken = number_of(cts) + 1;
     name = &names->list[number_of(cts) % JOIN_COMMIT_NAMES];
     *name = (struct join_commit_name){.xid = (uint32_t)xid};

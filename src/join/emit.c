@@ -4,6 +4,7 @@
  * and nothing else. A file has no such thing; there it starts right below its commit, in a session of its own, and
  * writes under a lock, which says the same.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -156,6 +157,7 @@ void join_emit_block(struct iso_join *join, const struct iso_history *block, uin
 /* Whatever it was placed by stays with it in the joined history; to the engine its timestamps are all there is. */
 void join_emit_kept(struct iso_join *join, uint32_t record)
 {
+    assert(join->records.list[record].kept != ISO_NONE);
     struct iso_history *kept = &join->records.kept;
     uint32_t transaction = join->records.list[record].kept;
     join_emit_reads(join, &join->records.list[record]);
@@ -185,6 +187,7 @@ void join_emit_placed(struct iso_join *join, uint32_t number)
     struct join_record *record = &join->records.list[number];
     uint32_t t = record->kept;
     bool before = record->flags & JOIN_RECORD_BEFORE;
+    assert(record->kept != ISO_NONE);
     join_spell_kept(join, record);
     if (join->options.keep_joined)
         end_joined(joined, before ? copy_writes(joined, kept, t) : join_copy_whole(joined, kept, t), kept->sno[t]);

@@ -52,7 +52,7 @@ static void leave_alone(struct join_log *log, uint64_t number)
     memmove(log->alone + at, log->alone + at + 1, (log->alone_count - at) * sizeof *log->alone);
 }
 
-/* Places have to rise with numbers. */
+/* Positions have to rise with numbers. */
 static void enter(struct join_log *log, uint64_t number, uint64_t position)
 {
     uint32_t at = find(log, number, 0);

@@ -91,8 +91,37 @@ static void validate_log(const struct join_log *log)
         assert(log->alone[i - 1] < log->alone[i]);
 }
 
+/* Counts of keys in a state are those of the keys; each key has the table that its name begins with. */
+static void validate_keys(const struct iso_join *join)
+{
+    uint32_t of[JOIN_INITIAL_DELIVERED + 1] = {0}, count = join->keys.names.key_count;
+    assert(count <= join->keys.capacity);
+    for (uint32_t key = 0; key < count; key++) {
+        const struct join_key *state = &join->keys.list[key];
+        assert(state->initial <= JOIN_INITIAL_DELIVERED);
+        assert(state->of_table == ISO_NONE || state->of_table < join->tables.count);
+        of[state->initial]++;
+    }
+    assert(join->start.asked == of[JOIN_INITIAL_ASKED] && join->start.learned == of[JOIN_INITIAL_LEARNED]);
+    assert(!join->start.complete || !join->start.asked);
+}
+
+/* As far as the rings reach back, each entry's digests stand behind those of the entry before. */
+static void validate_dedup(const struct join_dedup *dedup)
+{
+    assert(!dedup->next_entry || dedup->entries);
+    assert(!dedup->next_digest || dedup->digests);
+    if (!dedup->next_entry)
+        return;
+    const struct join_dedup_entry *last = &dedup->entries[(dedup->next_entry - 1) % JOIN_DEDUP_ENTRIES];
+    assert(last->identity.tag && last->first + last->count <= dedup->next_digest);
+}
+
 void join_validate(const struct iso_join *join)
 {
+    assert(!join->out.count || join->out.steps);
+    validate_keys(join);
+    validate_dedup(&join->dedup);
     validate_rows(join);
     validate_open(join);
     validate_records(join);

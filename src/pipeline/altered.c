@@ -7,6 +7,7 @@
  *
  * Such a snapshot also meets no conflict with who wrote before the alteration: their versions are gone.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -101,6 +102,7 @@ void pipeline_defer_absent(struct iso_pipeline *pipeline, const struct iso_aion_
                            const char *line, size_t length, size_t start)
 {
     struct altered *altered = &pipeline->altered;
+    assert(start < length);
     ISO_GROW(altered->absents, altered->absent_count, altered->absent_capacity);
     struct absent *absent = &altered->absents[altered->absent_count++];
     *absent = (struct absent){
@@ -140,6 +142,7 @@ static void forget(struct absent *absent)
 void pipeline_release_absent(struct iso_pipeline *pipeline, uint32_t count)
 {
     struct altered *altered = &pipeline->altered;
+    assert(count <= altered->absent_count);
     for (uint32_t i = 0; i < count; i++) {
         struct absent *absent = &altered->absents[i];
         const struct altered_table *table = find_table(altered, absent->key, absent->key_length);

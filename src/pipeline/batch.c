@@ -2,6 +2,8 @@
  * table when the first is looked for. */
 #include "pipeline/batch.h"
 
+#include <assert.h>
+
 void pipeline_batch_init(struct pipeline_batch *batch)
 {
     *batch = (struct pipeline_batch){.count = 0};
@@ -25,6 +27,7 @@ static void index_messages(struct pipeline_batch *batch)
 
 void pipeline_batch_start(struct pipeline_batch *batch, const struct iso_message *messages, uint32_t count)
 {
+    assert(!batch->count && !batch->numbers.count); /* the one before has ended */
     batch->messages = messages;
     batch->count = count;
 }

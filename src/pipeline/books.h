@@ -1,9 +1,9 @@
-/* Books: what became of all that came.
+/* Books: what became of all that arrived.
  *
- * Of each unit every thing that came is in exactly one class, whatever ended the run. Both sides are counted where they
- * happen, by different code: what comes as messages are decoded, what becomes of it in the join and in the engine. The
- * sums are checked each time that the books are opened; books that do not balance are a defect of the program, and what
- * it says of the database is not to be trusted then.
+ * Of each unit every thing that arrived is in exactly one class, whatever ended the run. Both sides are counted where
+ * they happen, by different code: what arrives as messages are decoded, what becomes of it in the join and in the
+ * engine. The sums are checked each time that the books are opened; books that do not balance are a defect of the
+ * program, and what it says of the database is not to be trusted then.
  *
  * Cost: goes over all that waits in the join, and over the engine's keys.
  */
@@ -21,8 +21,8 @@ enum iso_unit {
     ISO_UNIT_MESSAGES,
     ISO_UNIT_ROWS,         /* of change streams */
     ISO_UNIT_RECORDS,      /* of clients, one a transaction */
-    ISO_UNIT_TRANSACTIONS, /* that the engine was given: clients', and those that only a stream tells of */
-    ISO_UNIT_READS,        /* of clients' records; where no client speaks, before images */
+    ISO_UNIT_TRANSACTIONS, /* that the engine was given: clients', and those that only a stream has */
+    ISO_UNIT_READS,        /* of clients' records; where there are no clients, before images */
     ISO_UNITS
 };
 
@@ -30,7 +30,7 @@ enum iso_book_class {
     ISO_BOOK_JUDGED,
     /* harmless by definition */
     ISO_BOOK_REPEATED,
-    ISO_BOOK_FOREIGN,   /* versions of transactions that no client speaks for */
+    ISO_BOOK_FOREIGN,   /* versions of transactions that no client recorded */
     ISO_BOOK_ABORTED,   /* and their reads */
     ISO_BOOK_UNKNOWN,   /* of unknown outcome; reads that may see them are unjudged */
     ISO_BOOK_UNCOVERED, /* of tables without a source */
@@ -54,7 +54,7 @@ struct iso_books {
     uint64_t came[ISO_UNITS];
     uint64_t of[ISO_UNITS][ISO_BOOK_CLASSES];
     bool balanced;
-    /* What waits, and for what; classes above hold the same. */
+    /* What waits, and for what; classes above contain the same. */
     struct iso_books_waiting {
         uint64_t records, rows;     /* in the join, for their other half */
         uint64_t overtaken;         /* transactions, for those that they overtook */
@@ -79,10 +79,10 @@ void iso_pipeline_books(const struct iso_pipeline *pipeline, struct iso_books *b
 /* "5,864 records for their rows in the change stream, 12 reads for a watermark"; nothing if nothing waits. */
 void iso_books_waiting_text(const struct iso_books *books, struct iso_text *text);
 
-/* The sums that do not add up: "rows: 12 came, 11 are accounted for". */
+/* The sums that do not add up: "rows: 12 arrived, 11 are accounted for". */
 void iso_books_imbalance_text(const struct iso_books *books, struct iso_text *text);
 
-/* ,"books":{"message":{"came":9,"judged":7,...},...}: classes that hold something. */
+/* ,"books":{"message":{"came":9,"judged":7,...},...}: classes that are not empty. */
 void iso_books_json(const struct iso_books *books, struct iso_text *text);
 
 #endif

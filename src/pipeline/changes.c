@@ -70,7 +70,7 @@ static bool translate_probe(struct iso_pipeline *pipeline, struct iso_aion_event
 
 static bool is_change(const struct iso_aion_event *event)
 {
-    static const char prefix[] = "cdc:"; /* join's names of transactions that no client speaks for */
+    static const char prefix[] = "cdc:"; /* join's names of transactions that no client recorded */
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     if ((event->axiom != ISO_EXT && event->axiom != ISO_INT) || event->transaction.tid == ISO_ABSENT)

@@ -6,7 +6,7 @@
  * A record that lies far ahead makes nobody else late. A watermark does: all that arrives after it. One that no clock
  * explains is refused: one that lies further above every timestamp before it than --max-ahead says. Where that says
  * nothing: a year, if those are a wall clock's, else 2^32 times the largest of them, or of 2^16; and 2^63, since no
- * database hands out such timestamps, which is all that holds before a timestamp arrived, and beside change streams,
+ * database hands out such timestamps, which is all that applies before a timestamp arrived, and beside change streams,
  * where watermarks may count something else. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -111,7 +111,7 @@ enum iso_status pipeline_decode(struct iso_pipeline *pipeline, uint64_t now, str
     for (uint32_t i = 0; i < pipeline->batch.count; i++) {
         const struct iso_message *message = &pipeline->batch.messages[i];
         struct iso_error wrong;
-        wrong.status = ISO_OK; /* its text is only then looked at when it is set */
+        wrong.status = ISO_OK; /* its text is read only when it is set */
         uint32_t first_event = pipeline->batch.events.count,
                  first_record = pipeline->batch.events.block.transaction_count;
         struct iso_decoder *decoder = find_decoder(pipeline, message);

@@ -1,11 +1,11 @@
 /* What is doubtful, and why: doubt stays with the transactions, keys and inputs that it concerns.
  *
  * Two records that contradict each other are both judged, and whatever names either is doubtful: which of them is right
- * nobody knows, and it is not the one that came first. So it is with two that use a key as a list and as a single
+ * nobody knows, and it is not the one that arrived first. So it is with two that use a key as a list and as a single
  * value, and with a client's write of another value than the change stream delivered.
  *
- * What was left out, or may still come below a watermark, are writes that nobody has seen: they may explain a read of a
- * value without a writer, and whatever rests on transactions of the same input.
+ * What was left out, or may still arrive below a watermark, are writes that nobody has seen: they may explain a read of
+ * a value without a writer, and whatever rests on transactions of the same input.
  */
 #include <string.h>
 
@@ -223,7 +223,7 @@ static bool is_contradicted(const struct iso_pipeline *pipeline, const struct is
     return false;
 }
 
-/* Whether writes that lack, or may still come late, may explain it. Who wrote what a read saw is known with the final
+/* Whether writes that lack, or may still arrive late, may explain it. Who wrote what a read saw is known with the final
  * verdict only. */
 static bool may_be_explained(const struct iso_pipeline *pipeline, const struct iso_aion_event *event,
                              const struct pipeline_grounds *grounds, bool late)

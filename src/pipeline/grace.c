@@ -1,29 +1,30 @@
 /* Finality without the clients' help.
  *
  * Kafka's message times say when something was over: a client's record is sent after its transaction, a row after its
- * commit. So once every partition of clients was read up to message time T, the records that are still to come were
- * sent after T, and what they tell of began after T - grace, if no transaction lasts, and is published, longer than the
- * grace. It sees no less than what was over at T - grace. That is a promise for every input whose records bring none of
- * their own:
+ * commit. So once every partition of clients was read up to message time T, the records that are still to arrive were
+ * sent after T, and what they describe began after T - grace, if no transaction lasts, and is published, longer than
+ * the grace. It sees no less than what was over at T - grace. That is a promise for every input whose records bring
+ * none of their own:
  *
  *   snapshots (PostgreSQL)       no smaller xmin than the largest among records sent until then
  *   timestamps (TiCDC, Dgraph)   none up to the stream's own watermark as it stood then
  *
  * A partition that stands at its end may stay silent for ever: there the stream's time counts, which is the largest
  * message time of the change streams, and goes on with the caller's clock while they are silent. What is sent later
- * bears a later time, whatever that clock shows. T itself is told to the pipeline (iso_pipeline_reached), like the ends
- * of inputs, and not taken from its clock in passing: who tells it writes it down, so that a recording or a journal
- * gives the same promises at the same places.
+ * bears a later time, whatever that clock shows. T itself is passed to the pipeline (iso_pipeline_reached), like the
+ * ends of inputs, and not taken from its clock in passing: who passes it writes it down, so that a recording or a
+ * journal gives the same promises at the same positions.
  *
- * The promise is a staircase: (time, value), both rising; the highest step up to T - grace is the one that holds.
+ * The promise is a staircase: (time, value), both rising; the highest step up to T - grace is the one in force.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "history/snapshot.h"
 #include "pipeline/pipeline_private.h"
 
-/* A stair stands for 1/GRAIN of the grace: their number does not depend on how many messages come. */
+/* A stair stands for 1/GRAIN of the grace: their number does not depend on how many messages arrive. */
 enum { GRAIN = 64 };
 
 /* ---- staircases ---- */
@@ -38,7 +39,7 @@ static void make_room(struct stairs *stairs)
     ISO_GROW(stairs->list, stairs->count, stairs->capacity);
 }
 
-/* `value` was told at `time`, or a little earlier. */
+/* `value` was promised at `time`, or a little earlier. */
 static void climb(const struct iso_pipeline *pipeline, struct stairs *stairs, uint64_t time, uint64_t value)
 {
     uint64_t grain = pipeline->options.grace_ms / GRAIN + 1;
@@ -68,6 +69,7 @@ static void climb(const struct iso_pipeline *pipeline, struct stairs *stairs, ui
 /* What was promised by `time`. */
 static void pass(struct stairs *stairs, uint64_t time)
 {
+    assert(stairs->first <= stairs->count);
     for (; stairs->first < stairs->count && stairs->list[stairs->first].time <= time; stairs->first++)
         stairs->reached = stairs->list[stairs->first].value;
 }

@@ -1,5 +1,6 @@
 /* A verdict event as one line of JSON, for the sink. */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +16,8 @@ enum { PARTIES = 5 };
 /* What a violation's line points to. */
 struct grounds {
     struct iso_reported_commit commits[PARTIES];
-    struct iso_reported_place places[PARTIES];
-    uint32_t commit_count, place_count;
+    struct iso_reported_location locations[PARTIES];
+    uint32_t commit_count, location_count;
 };
 
 static struct iso_reported_value value_of(const struct iso_aion_value *value)
@@ -52,13 +53,13 @@ static void add_location(struct grounds *grounds, const struct iso_inputs *input
         return;
     const struct iso_inputs_entry *from = &inputs->list[input];
     bool is_message = from->partition != ISO_PIPELINE_FILE;
-    grounds->places[grounds->place_count++] =
-        (struct iso_reported_place){.name = from->topic,
-                                    .length = strlen(from->topic),
-                                    .is_message = is_message,
-                                    .partition = is_message ? (uint64_t)from->partition : 0,
-                                    .position = iso_origin_place(party->origin),
-                                    .operation = operation};
+    grounds->locations[grounds->location_count++] =
+        (struct iso_reported_location){.name = from->topic,
+                                       .length = strlen(from->topic),
+                                       .is_message = is_message,
+                                       .partition = is_message ? (uint64_t)from->partition : 0,
+                                       .position = iso_origin_place(party->origin),
+                                       .operation = operation};
 }
 
 /* Every record that the verdict rests on, the blamed transaction's first. */
@@ -106,17 +107,17 @@ static bool is_inclusive(const struct iso_aion_event *event)
     return event->bound != reader->cts || (event->level == ISO_SI && event->bound == reader->sts + 1);
 }
 
-/* When the others that the verdict names stood where, and at which moment the read looked. */
+/* When the others that the verdict names stood where, and at which moment the read saw. */
 static struct iso_reported_moments moments_of(const struct iso_aion_event *event)
 {
-    struct iso_reported_moments moments = {.look = ""};
+    struct iso_reported_moments moments = {.read_at = ""};
     if (event->axiom == ISO_CDC)
         return moments;
     moments.other = times_of(&event->other);
     if (event->axiom != ISO_EXT)
         return moments;
     moments.inclusive = is_inclusive(event);
-    put_stamp(moments.look, moments.inclusive ? event->bound - 1 : event->bound);
+    put_stamp(moments.read_at, moments.inclusive ? event->bound - 1 : event->bound);
     moments.expected = times_of(&event->writer_expected);
     moments.actual = times_of(&event->writer_actual);
     return moments;
@@ -177,8 +178,8 @@ static void put_violation(const struct iso_pipeline *pipeline, struct iso_text *
                                     .moments = moments_of(event),
                                     .commits = grounds.commits,
                                     .commit_count = grounds.commit_count,
-                                    .places = grounds.places,
-                                    .place_count = grounds.place_count};
+                                    .locations = grounds.locations,
+                                    .location_count = grounds.location_count};
     if (event->axiom == ISO_EXT || event->axiom == ISO_INT || event->axiom == ISO_CDC) {
         reported.expected = value_of(&event->expected);
         reported.actual = value_of(&event->actual);
@@ -250,6 +251,7 @@ static void write_line(struct iso_pipeline *pipeline, bool reported, const char 
 void pipeline_write(struct iso_pipeline *pipeline, const struct iso_aion_event *event, bool reported, uint8_t doubt,
                     const char *line, size_t length, size_t start)
 {
+    assert(start < length && line[length - 1] == '\n');
     count(pipeline, event);
     if (event->state == ISO_AION_FINAL) {
         pipeline->stats.doubted[event->axiom] += doubt != PIPELINE_CERTAIN;

@@ -1,4 +1,4 @@
-/* What a pipeline is told when it begins, and what it reports beside verdicts. */
+/* What a pipeline is given when it begins, and what it reports beside verdicts. */
 #ifndef ISO_PIPELINE_OPTIONS_H
 #define ISO_PIPELINE_OPTIONS_H
 
@@ -42,8 +42,8 @@ struct iso_pipeline_options {
     uint32_t shards;
     iso_aion_run run; /* of the shards, as in struct iso_aion_options; or NULL */
     void *runner;
-    /* 0: no deadlines. Beside change streams and clients it begins with the end of the grace, and settling, if it is
-     * on, also keeps tentative verdicts back until the grace has passed and half of it. */
+    /* 0: no deadlines. Beside change streams and clients it begins with the end of the grace, and the reorder window,
+     * if it is on, also keeps tentative verdicts back until the grace has passed and half of it. */
     uint64_t finality_timeout_ms;
     uint64_t settle_ms;               /* as in struct iso_aion_options; without deadlines untimed */
     uint64_t idle_timeout_ms;         /* 0: every input is waited for */
@@ -78,9 +78,9 @@ struct iso_pipeline_options {
                             struct iso_error *error);
     iso_pipeline_sink sink; /* verdict lines; NULL: only the summary */
     void *sink_context;
-    /* `message` NULL: it came earlier than what is being fed. */
+    /* `message` NULL: it arrived earlier than what is being fed. */
     void (*on_bad)(void *context, const struct iso_message *message, const char *place, const char *reason);
-    /* As on_bad, of a record that is judged and contradicts another, which came earlier. */
+    /* As on_bad, of a record that is judged and contradicts another, which arrived earlier. */
     void (*on_doubtful)(void *context, const struct iso_message *message, const char *place, const char *reason);
     /* As often as the stream says it. `reason`: of ISO_NEWS_LEFT_OUT, else NULL; no name: all tables. */
     void (*on_table)(void *context, const char *place, const char *table, size_t length, enum iso_table_news news,

@@ -1,5 +1,6 @@
 #include "pipeline/order.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "pipeline/pipeline_private.h"
@@ -19,6 +20,7 @@ void pipeline_order_release(struct iso_pipeline *pipeline)
 
 void iso_pipeline_set_order(struct iso_pipeline *pipeline, struct iso_pipeline_order *order)
 {
+    assert(pipeline->options.seeks_order);
     pipeline_order_release(pipeline);
     pipeline->order = *order;
     *order = (struct iso_pipeline_order){0};

@@ -37,8 +37,8 @@ static struct iso_aion *new_engine(struct iso_pipeline *pipeline)
     engine.finality_timeout_ms = options->finality_timeout_ms;
     engine.settle_ms = options->settle_ms;
     if (options->changes && options->clients && options->finality_timeout_ms) {
-        /* Rows without a record leave the join once no record can come: a little after the grace. Until then each read
-         * of theirs seems wrong. */
+        /* Rows without a record leave the join once no record can arrive: a little after the grace. Until then each
+         * read of theirs seems wrong. */
         engine.finality_timeout_ms += options->grace_ms;
         engine.emit_after_ms = options->settle_ms ? options->grace_ms + options->finality_timeout_ms / 2 : 0;
     }
@@ -342,6 +342,7 @@ static void report_short_memory(struct iso_pipeline *pipeline)
 
 static enum iso_status check_sink(struct iso_pipeline *pipeline, struct iso_error *error)
 {
+    pipeline_validate(pipeline);
     if (pipeline->reports.failure.status != ISO_OK)
         iso_error_set(error, pipeline->reports.failure.status, "%s", pipeline->reports.failure.text);
     const struct iso_error *engine = iso_aion_failure(pipeline->engine);
@@ -366,7 +367,7 @@ enum iso_status iso_pipeline_feed(struct iso_pipeline *pipeline, const struct is
     pipeline_batch_start(&pipeline->batch, messages, count);
     pipeline_start_block(pipeline);
     pipeline_decode(pipeline, now, &undecodable);
-    /* What came before a record that stops the pipeline is judged first. */
+    /* What arrived before a record that stops the pipeline is judged first. */
     if (pipeline_make_scalar(pipeline, &pipeline->batch.events.block, error) == ISO_OK)
         process(pipeline, now, error);
     if (undecodable.status != ISO_OK)
@@ -398,7 +399,6 @@ enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now, st
     iso_aion_end(pipeline->engine, now);
     pipeline_release_absent(pipeline, pipeline->altered.absent_count);
     pipeline_report_all_unlisted(pipeline);
-    findings_validate(&pipeline->reports.findings);
     return check_sink(pipeline, error);
 }
 

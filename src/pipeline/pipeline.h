@@ -70,8 +70,8 @@ void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_
  * has an offset above 0 says so itself.) */
 void iso_pipeline_begins(struct iso_pipeline *pipeline, int64_t offset);
 
-/* Messages that came from an input since its watermark passed the pipeline's: what the engine holds open because other
- * inputs lag. 0 for those that lag. */
+/* Messages that arrived from an input since its watermark passed the pipeline's: what the engine keeps open because
+ * other inputs lag. 0 for those that lag. */
 uint64_t iso_pipeline_ahead(const struct iso_pipeline *pipeline, uint32_t input);
 
 /* What an input has promised, and whether it is waited for. Zeroed for one that is not known. */
@@ -91,12 +91,12 @@ enum iso_status iso_pipeline_records(struct iso_pipeline *pipeline, struct iso_h
 enum iso_status iso_pipeline_feed(struct iso_pipeline *pipeline, const struct iso_message *messages, uint32_t count,
                                   uint64_t now, struct iso_error *error);
 
-/* Between batches: all that an input holds was fed, until its next message. Of change streams it is to be told again
+/* Between batches: all that an input has was fed, until its next message. Of change streams it is to be called again
  * as long as their start is awaited, since changes make the state before them known. */
 enum iso_status iso_pipeline_at_end(struct iso_pipeline *pipeline, uint32_t input, uint64_t now,
                                     struct iso_error *error);
 
-/* Up to which message time (milliseconds since 1970) all inputs of clients were read; false: to tell it would change
+/* Up to which message time (milliseconds since 1970) all inputs of clients were read; false: to pass it on would change
  * nothing. */
 bool iso_pipeline_time(const struct iso_pipeline *pipeline, uint64_t now, uint64_t *time);
 
@@ -107,7 +107,7 @@ enum iso_status iso_pipeline_reached(struct iso_pipeline *pipeline, uint64_t tim
 /* Lets deadlines and idle timeouts pass. */
 enum iso_status iso_pipeline_tick(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error);
 
-/* Nothing more will come: everything becomes final. */
+/* Nothing more will arrive: everything becomes final. */
 enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error);
 
 /* As iso_aion_memory. */
@@ -119,19 +119,19 @@ void iso_pipeline_stats(const struct iso_pipeline *pipeline, struct iso_pipeline
 /* Final violations that are not doubtful. */
 uint64_t iso_pipeline_certain(const struct iso_pipeline_stats *stats, enum iso_axiom axiom);
 
-/* The lines of final violations that stand, as far as they are listed (max_violations): what was told before a restart,
- * too. */
+/* The lines of final violations that stand, as far as they are listed (max_violations): what was reported before a
+ * restart, too. */
 void iso_pipeline_standing(struct iso_pipeline *pipeline, void (*tell)(void *context, const char *line, size_t length),
                            void *context);
 
-/* The level that is checked: "cdc" where change streams come alone and no level was asked for. */
+/* The level that is checked: "cdc" where change streams are alone and no level was asked for. */
 const char *iso_pipeline_level_name(const struct iso_pipeline *pipeline);
 
 /* Columns whose values' spellings are not clear, in the order in which they were met; the pipeline's. Beyond
  * ISO_SPELLINGS_MAX columns they are only counted, as unjudged. */
 const struct iso_pipeline_spelling *iso_pipeline_spellings(const struct iso_pipeline *pipeline, uint32_t *count);
 
-/* Values of a history that is building, and came out of the pipeline, as the schemas that are known by now spell them:
+/* Values of a history that is building, and left the pipeline, as the schemas that are known by now spell them:
  * some left before that. */
 void iso_pipeline_spell(struct iso_pipeline *pipeline, struct iso_history *history);
 

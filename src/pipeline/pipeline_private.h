@@ -32,6 +32,9 @@ struct iso_pipeline {
     struct iso_pipeline_stats stats;
 };
 
+/* validate.c: with ISO_VALIDATE all that is true between two batches is asserted; else it does nothing. */
+void pipeline_validate(const struct iso_pipeline *pipeline);
+
 /* order_books.c */
 void pipeline_order_init(struct iso_pipeline *pipeline);
 void pipeline_order_release(struct iso_pipeline *pipeline);

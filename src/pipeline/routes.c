@@ -1,5 +1,6 @@
 #include "pipeline/routes.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -16,6 +17,7 @@ bool routes_add(struct routes *routes, const char *topic, struct iso_decoder *de
 
 void routes_set_traits(struct routes *routes, const struct iso_route_traits *traits)
 {
+    assert(routes->count);
     routes->list[routes->count - 1].traits = *traits;
     routes->has_caseless |= traits->caseless;
 }

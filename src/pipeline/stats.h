@@ -19,18 +19,18 @@ struct iso_pipeline_stats {
     uint64_t ignored;    /* tombstones and the like */
     uint64_t unrouted;   /* of topics that no source names */
     uint64_t bad_records;
-    uint64_t contradictions;      /* records that contradict another, both of them judged (pipeline/doubt.c) */
-    uint64_t far_ahead;           /* transactions and watermarks a year or more above the watermark; wall clocks only */
-    uint64_t before_start;        /* final EXT and CDC verdicts that what came before the streams begin may explain */
+    uint64_t contradictions; /* records that contradict another, both of them judged (pipeline/doubt.c) */
+    uint64_t far_ahead;      /* transactions and watermarks a year or more above the watermark; wall clocks only */
+    uint64_t before_start;   /* final EXT and CDC verdicts that what was there before the streams begin may explain */
     uint64_t doubted[ISO_AXIOMS]; /* final verdicts that are doubtful, for whatever reason */
     uint64_t absent_altered;      /* reads of nothing, unjudged since their table was altered after their snapshot */
     uint64_t unjudged[ISO_UNJUDGED_REASONS]; /* reads, by reason, whoever found it */
-    uint64_t excused[ISO_UNJUDGED_REASONS];  /* contradictions that were not told, by why (pipeline/excuse.c) */
+    uint64_t excused[ISO_UNJUDGED_REASONS];  /* contradictions that were not reported, by why (pipeline/excuse.c) */
     uint64_t excused_reads;                  /* of them, the engine's that are not probes */
-    uint64_t left_out[ISO_AXIOMS]; /* found by the engine and not told: these, and of tables that are not covered */
+    uint64_t left_out[ISO_AXIOMS]; /* found by the engine and not reported: these, and of tables that are not covered */
     uint64_t left_out_reads;       /* of those tables */
     uint64_t went_idle;            /* times that an input was left behind */
-    uint64_t final, tentative, retracted; /* lines told */
+    uint64_t final, tentative, retracted; /* lines reported */
     uint64_t final_doubtful;              /* of those final */
     uint64_t watermark;                   /* the pipeline's */
     bool has_watermark;

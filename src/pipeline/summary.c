@@ -10,7 +10,7 @@ uint64_t iso_pipeline_certain(const struct iso_pipeline_stats *stats, enum iso_a
     return found > doubted ? found - doubted : 0;
 }
 
-/* Reads of clients, or before images of what clients wrote; where no client speaks, none. */
+/* Reads of clients, or before images of what clients wrote; where there are no clients, none. */
 static bool judges_reads(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
                          const struct iso_books *books)
 {

@@ -16,7 +16,7 @@ enum { COMPARISONS_MAX = 4 << 20 };
 struct writes {
     const struct iso_history *history;
     uint32_t *first, *list; /* of key k: operations list[first[k]] to list[first[k + 1] - 1] */
-    uint32_t *slots;        /* by key and value: place in the list + 1 */
+    uint32_t *slots;        /* by key and value: number in the list + 1 */
     size_t mask;
 };
 

@@ -106,7 +106,7 @@ static bool all_idle(const struct iso_pipeline *pipeline)
 }
 
 /* The least watermark of the inputs that are waited for; false if one of them has none yet, or there is no input. If
- * all are idle, what they promised before still holds: then it is the least of those that have one. */
+ * all are idle, their earlier promises still stand: then it is the least of those that have one. */
 static bool least(const struct iso_pipeline *pipeline, uint64_t *watermark)
 {
     bool any = false, idle = all_idle(pipeline);

@@ -27,12 +27,13 @@ struct iso_reported_value report_value(const struct iso_history *history, const 
                                        .is_list = value->is_list};
 }
 
-struct iso_reported_place report_place(const struct iso_history *history, uint32_t transaction, uint32_t operation)
+struct iso_reported_location report_location(const struct iso_history *history, uint32_t transaction,
+                                             uint32_t operation)
 {
     uint64_t origin = history->origin[transaction];
     uint32_t input = iso_origin_input(origin);
     const char *name = input < history->input_count ? history->inputs[input] : NULL;
-    return (struct iso_reported_place){
+    return (struct iso_reported_location){
         .name = name,
         .length = name ? strlen(name) : 0,
         .position = iso_origin_place(origin),
@@ -50,16 +51,16 @@ static struct iso_reported_times times_of(const struct iso_history *history, uin
     return times;
 }
 
-/* When the others that the verdict names stood where, and at which moment the read looked. */
+/* When the others that the verdict names stood where, and at which moment the read saw. */
 static struct iso_reported_moments moments_of(const struct iso_verdict *verdict, const struct iso_violation *violation)
 {
     const struct iso_history *history = verdict->history;
-    struct iso_reported_moments moments = {.look = ""};
+    struct iso_reported_moments moments = {.read_at = ""};
     if (violation->axiom == ISO_EXT) {
         struct iso_moment moment =
             iso_moment_of(history, violation->transaction, violation->operation, verdict->level == ISO_SER);
         moments.inclusive = moment.inclusive;
-        iso_history_stamp_text(history, moment.at, moments.look);
+        iso_history_stamp_text(history, moment.at, moments.read_at);
         moments.expected = times_of(history, violation->writer_expected);
         moments.actual = times_of(history, violation->writer_actual);
     } else if (violation->axiom != ISO_INT) {
@@ -78,15 +79,16 @@ static void put_violation(struct iso_text *text, const struct iso_verdict *verdi
          has_other = violation->other != ISO_NONE;
     struct iso_reported_atom tids[] = {report_tid(history, violation->transaction),
                                        report_tid(history, violation->other)};
-    struct iso_reported_place places[2] = {report_place(history, violation->transaction, violation->operation)};
+    struct iso_reported_location locations[2] = {
+        report_location(history, violation->transaction, violation->operation)};
     struct iso_reported reported = {.axiom = iso_axiom_name(violation->axiom),
                                     .kind = iso_violation_kind_name(violation->kind),
                                     .tids = tids,
                                     .tid_count = has_other ? 2 : 1,
                                     .own = times_of(history, violation->transaction),
                                     .moments = moments_of(verdict, violation),
-                                    .places = places,
-                                    .place_count = has_other ? 2 : 1};
+                                    .locations = locations,
+                                    .location_count = has_other ? 2 : 1};
     char note[NOTE];
     if (violation->key != ISO_NONE)
         reported.key = report_atom(history, history->key_atom[violation->key]);
@@ -97,10 +99,10 @@ static void put_violation(struct iso_text *text, const struct iso_verdict *verdi
         reported.writer_actual = report_tid(history, violation->writer_actual);
     }
     if (has_other)
-        places[1] = report_place(history, violation->other,
-                                 violation->axiom == ISO_NOCONFLICT
-                                     ? iso_report_first_write(history, violation->other, violation->key)
-                                     : ISO_NONE);
+        locations[1] = report_location(history, violation->other,
+                                       violation->axiom == ISO_NOCONFLICT
+                                           ? iso_report_first_write(history, violation->other, violation->key)
+                                           : ISO_NONE);
     if (violation->kind == ISO_SNAPSHOT_ORDER) {
         iso_report_breach(verdict, violation, note, sizeof note);
         reported.note = note;

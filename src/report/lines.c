@@ -6,7 +6,7 @@ void report_put_lines(const struct iso_argument *argument, struct iso_text *text
         iso_text_put(text, "T");
         iso_text_put_unsigned(text, i + 1u);
         iso_text_put(text, " = ");
-        iso_argument_say_party(argument, i, text);
+        iso_argument_put_party(argument, i, text);
         iso_text_put(text, "\n");
     }
     for (uint32_t i = 0; i < argument->step_count; i++) {

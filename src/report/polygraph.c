@@ -35,8 +35,8 @@ struct iso_finding *report_sorted_findings(const struct iso_polygraph_report *re
 
 const struct iso_edge *report_cycle_edge(const struct report_cycle *cycle, uint32_t index)
 {
-    uint32_t place = (cycle->start + index) % cycle->edge_count;
-    const struct iso_edge *edge = &cycle->evidence->edges[cycle->first_edge + place];
+    uint32_t number = (cycle->start + index) % cycle->edge_count;
+    const struct iso_edge *edge = &cycle->evidence->edges[cycle->first_edge + number];
     return edge->kind == ISO_EDGE_OWN ? NULL : edge;
 }
 

@@ -14,17 +14,17 @@ static const char *find_bracket(const struct iso_polygraph_report *report, uint3
                                                                      : NULL;
 }
 
-static struct iso_reported_place place_of(const struct iso_polygraph_report *report, uint32_t transaction,
-                                          uint32_t operation)
+static struct iso_reported_location location_of(const struct iso_polygraph_report *report, uint32_t transaction,
+                                                uint32_t operation)
 {
-    struct iso_reported_place place = report_place(report->history, transaction, operation);
+    struct iso_reported_location location = report_location(report->history, transaction, operation);
     const char *bracket = find_bracket(report, transaction);
     if (bracket) {
-        place.is_message = true;
-        place.length = (size_t)(bracket - place.name);
-        place.partition = strtoull(bracket + 1, NULL, 10);
+        location.is_message = true;
+        location.length = (size_t)(bracket - location.name);
+        location.partition = strtoull(bracket + 1, NULL, 10);
     }
-    return place;
+    return location;
 }
 
 static void put_finding(struct iso_text *text, const struct iso_polygraph_report *report,
@@ -36,16 +36,16 @@ static void put_finding(struct iso_text *text, const struct iso_polygraph_report
                                   ? iso_value_of_list(history, history->value[operation])
                                   : iso_value_atom(history->value[operation]);
     struct iso_reported_atom tids[] = {report_tid(history, finding->transaction), report_tid(history, finding->other)};
-    struct iso_reported_place places[2] = {place_of(report, finding->transaction, operation)};
+    struct iso_reported_location locations[2] = {location_of(report, finding->transaction, operation)};
     if (parties == 2)
-        places[1] = place_of(report, finding->other, ISO_NONE);
+        locations[1] = location_of(report, finding->other, ISO_NONE);
     struct iso_reported reported = {.axiom = iso_finding_name(finding->kind),
                                     .tids = tids,
                                     .tid_count = parties,
                                     .key = report_atom(history, history->key_atom[history->key[operation]]),
                                     .actual = report_value(history, &actual),
-                                    .places = places,
-                                    .place_count = parties};
+                                    .locations = locations,
+                                    .location_count = parties};
     iso_reported_put_members(text, &reported);
 }
 
@@ -65,7 +65,7 @@ static void put_cycle(struct iso_text *text, const struct iso_polygraph_report *
     struct report_cycle cycle = report_find_cycle(report);
     struct iso_reported_atom *tids = iso_allocate(cycle.edge_count * sizeof *tids);
     struct iso_reported_edge *edges = iso_allocate(cycle.edge_count * sizeof *edges);
-    struct iso_reported_place *places = iso_allocate(cycle.edge_count * sizeof *places);
+    struct iso_reported_location *locations = iso_allocate(cycle.edge_count * sizeof *locations);
     uint32_t count = 0;
     for (uint32_t i = 0; i < cycle.edge_count; i++) {
         const struct iso_edge *edge = report_cycle_edge(&cycle, i);
@@ -73,7 +73,7 @@ static void put_cycle(struct iso_text *text, const struct iso_polygraph_report *
             continue;
         tids[count] = report_tid(report->history, report_edge_from(edge));
         edges[count] = edge_of(report->history, edge);
-        places[count++] = place_of(report, report_edge_from(edge), ISO_NONE);
+        locations[count++] = location_of(report, report_edge_from(edge), ISO_NONE);
     }
     struct iso_reported reported = {.axiom = "CYCLE",
                                     .kind = cycle.anomaly,
@@ -83,12 +83,12 @@ static void put_cycle(struct iso_text *text, const struct iso_polygraph_report *
                                     .edges = edges,
                                     .edge_count = count,
                                     .lemmas = cycle.lemmas,
-                                    .places = places,
-                                    .place_count = count};
+                                    .locations = locations,
+                                    .location_count = count};
     iso_reported_put_members(text, &reported);
     iso_free(tids);
     iso_free(edges);
-    iso_free(places);
+    iso_free(locations);
 }
 
 static void put_totals(struct iso_text *text, const struct iso_polygraph_report *report)

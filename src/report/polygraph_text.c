@@ -37,24 +37,24 @@ static const char *explain_finding(const struct iso_finding *finding)
     }
 }
 
-static void say_finding(struct iso_output *output, const struct iso_history *history, const struct iso_finding *finding)
+static void put_finding(struct iso_output *output, const struct iso_history *history, const struct iso_finding *finding)
 {
     uint32_t operation = finding->operation;
     struct iso_value actual = iso_kind_of(history, operation) == ISO_READ_LIST
                                   ? iso_value_of_list(history, history->value[operation])
                                   : iso_value_atom(history->value[operation]);
     iso_output_format(output, "\n%s: %s\n    ", iso_finding_name(finding->kind), explain_finding(finding));
-    report_say_transaction(output, history, finding->transaction);
+    report_put_transaction(output, history, finding->transaction);
     iso_output_text(output, " read ");
-    report_say_key(output, history, history->key[operation]);
+    report_put_key(output, history, history->key[operation]);
     iso_output_format(output, " in its operation %" PRIu32 "\n    actual:   ",
                       iso_report_operation_index(history, finding->transaction, operation));
-    report_say_value(output, history, &actual);
+    report_put_value(output, history, &actual);
     if (finding->other != ISO_NONE) {
         iso_output_text(output, finding->kind == ISO_FINDING_INCOMPATIBLE ? ", but see "
                                 : finding->kind == ISO_FINDING_LOSTUPDATE ? ", as did "
                                                                           : ", written by ");
-        report_say_transaction(output, history, finding->other);
+        report_put_transaction(output, history, finding->other);
     }
     iso_output_char(output, '\n');
 }
@@ -83,7 +83,7 @@ static const char *explain_anomaly(const char *anomaly)
 }
 
 /* "which read key x from it", seen from the edge's first transaction. */
-static void say_edge(struct iso_output *output, const struct iso_history *history, const struct iso_edge *edge)
+static void put_edge(struct iso_output *output, const struct iso_history *history, const struct iso_edge *edge)
 {
     switch (edge->kind) {
     case ISO_EDGE_SESSION:
@@ -94,17 +94,17 @@ static void say_edge(struct iso_output *output, const struct iso_history *histor
         break;
     case ISO_EDGE_WR:
         iso_output_text(output, "wrote ");
-        report_say_key(output, history, edge->key);
+        report_put_key(output, history, edge->key);
         iso_output_text(output, " and was read by");
         break;
     case ISO_EDGE_WW:
         iso_output_text(output, "wrote ");
-        report_say_key(output, history, edge->key);
+        report_put_key(output, history, edge->key);
         iso_output_text(output, " before");
         break;
     case ISO_EDGE_RW:
         iso_output_text(output, "read ");
-        report_say_key(output, history, edge->key);
+        report_put_key(output, history, edge->key);
         iso_output_text(output, " as it was before the write of");
         break;
     default:
@@ -112,7 +112,7 @@ static void say_edge(struct iso_output *output, const struct iso_history *histor
     }
 }
 
-static void say_cycle(struct iso_output *output, const struct iso_polygraph_report *report)
+static void put_cycle(struct iso_output *output, const struct iso_polygraph_report *report)
 {
     struct report_cycle cycle = report_find_cycle(report);
     const struct iso_history *history = report->history;
@@ -123,16 +123,16 @@ static void say_cycle(struct iso_output *output, const struct iso_polygraph_repo
         if (!edge)
             continue;
         iso_output_text(output, "    ");
-        report_say_transaction(output, history, report_edge_from(edge));
+        report_put_transaction(output, history, report_edge_from(edge));
         iso_output_text(output, "\n        ");
-        say_edge(output, history, edge);
+        put_edge(output, history, edge);
         iso_output_text(output, " transaction ");
-        report_say_atom(output, history, history->tid[report_edge_to(edge)]);
+        report_put_atom(output, history, history->tid[report_edge_to(edge)]);
         iso_output_format(output, " (%s)\n", report_edge_name(edge->kind));
     }
     if (cycle.lemmas) {
         iso_output_text(output, "    That rests on ");
-        report_say_count(output, cycle.lemmas, "conclusion", "conclusions");
+        report_put_count(output, cycle.lemmas, "conclusion", "conclusions");
         iso_output_text(output, " about the order of writes, which --evidence FILE lists.\n");
     }
 }
@@ -147,7 +147,7 @@ static uint64_t found(const struct iso_polygraph_result *result)
     return sum;
 }
 
-static void say_counts(struct iso_output *output, const struct iso_polygraph_result *result)
+static void put_counts(struct iso_output *output, const struct iso_polygraph_result *result)
 {
     const char *between = " (";
     for (int kind = ISO_FINDING_INT; kind < ISO_FINDINGS; kind++) {
@@ -162,7 +162,7 @@ static void say_counts(struct iso_output *output, const struct iso_polygraph_res
     iso_output_text(output, ")\n");
 }
 
-static void say_headline(struct iso_output *output, const struct iso_polygraph_report *report)
+static void put_headline(struct iso_output *output, const struct iso_polygraph_report *report)
 {
     const struct iso_polygraph_result *result = report->result;
     const char *level = name_of_level(report->model);
@@ -172,31 +172,31 @@ static void say_headline(struct iso_output *output, const struct iso_polygraph_r
         break;
     case ISO_IS_VIOLATED:
         iso_output_format(output, "violated: no order gives %s, ", level);
-        report_say_count(output, found(result), "violation", "violations");
-        say_counts(output, result);
+        report_put_count(output, found(result), "violation", "violations");
+        put_counts(output, result);
         break;
     case ISO_IS_UNDECIDED:
         iso_output_format(output, "undecided: %s (%s)\n", level, result->reason);
     }
-    report_say_size(output, report->history, "polygraph", report->seconds_total);
+    report_put_size(output, report->history, "polygraph", report->seconds_total);
 }
 
 void iso_report_polygraph_text(struct iso_output *output, const struct iso_polygraph_report *report, bool quiet)
 {
-    say_headline(output, report);
+    put_headline(output, report);
     if (quiet)
         return;
     uint32_t count;
     struct iso_finding *findings = report_sorted_findings(report, &count);
     for (uint32_t i = 0; i < count; i++)
-        say_finding(output, report->history, &findings[i]);
+        put_finding(output, report->history, &findings[i]);
     iso_free(findings);
     if (report->result->cycles)
-        say_cycle(output, report);
+        put_cycle(output, report);
     uint64_t unlisted = found(report->result) - report->result->cycles - count;
     if (unlisted) {
         iso_output_char(output, '\n');
-        report_say_count(output, unlisted, "more violation is", "more violations are");
+        report_put_count(output, unlisted, "more violation is", "more violations are");
         iso_output_text(output, " not listed (--max-violations N, 0 for all)\n");
     }
 }

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "history/snapshot.h"
 
-/* A snapshot with thousands of transactions in progress is cut; its ends tell it apart. */
+/* A snapshot with thousands of transactions in progress is cut; its ends distinguish it. */
 enum { SNAPSHOT_TEXT = 240 };
 
 static void snapshot_text(const struct iso_history *history, uint32_t snapshot, char text[SNAPSHOT_TEXT])

@@ -32,7 +32,7 @@ struct iso_polygraph_report {
     uint32_t max_findings;           /* listed; 0: all */
     const struct iso_verdict *as_si; /* what was judged of reads beside the order of transactions; or NULL */
     double seconds_load, seconds_total;
-    bool is_stream;      /* JSON: inputs are "TOPIC[PARTITION]", places in them offsets; no steps, times, memory */
+    bool is_stream;      /* JSON: inputs are "TOPIC[PARTITION]", positions in them offsets; no steps, times, memory */
     const char *members; /* JSON: members to stand first, each with its comma behind it; or NULL */
 };
 void iso_report_polygraph_json(struct iso_output *output, const struct iso_polygraph_report *report,

@@ -10,17 +10,18 @@
 struct iso_reported_atom report_atom(const struct iso_history *history, iso_atom atom);
 struct iso_reported_atom report_tid(const struct iso_history *history, uint32_t transaction);
 struct iso_reported_value report_value(const struct iso_history *history, const struct iso_value *value);
-struct iso_reported_place report_place(const struct iso_history *history, uint32_t transaction, uint32_t operation);
+struct iso_reported_location report_location(const struct iso_history *history, uint32_t transaction,
+                                             uint32_t operation);
 struct iso_reported_totals report_totals(const struct iso_history *history, const struct iso_verdict *reads);
 void report_write(struct iso_output *output, struct iso_text *text);
 
 /* Text: "3 keys"; an atom as a person writes it; "transaction 7 (session 2, h.jsonl:7, sts 41, cts 44)"; "key x". */
-void report_say_count(struct iso_output *output, uint64_t count, const char *singular, const char *plural);
-void report_say_atom(struct iso_output *output, const struct iso_history *history, iso_atom atom);
-void report_say_value(struct iso_output *output, const struct iso_history *history, const struct iso_value *value);
-void report_say_transaction(struct iso_output *output, const struct iso_history *history, uint32_t transaction);
-void report_say_key(struct iso_output *output, const struct iso_history *history, uint32_t key);
-void report_say_size(struct iso_output *output, const struct iso_history *history, const char *engine, double seconds);
+void report_put_count(struct iso_output *output, uint64_t count, const char *singular, const char *plural);
+void report_put_atom(struct iso_output *output, const struct iso_history *history, iso_atom atom);
+void report_put_value(struct iso_output *output, const struct iso_history *history, const struct iso_value *value);
+void report_put_transaction(struct iso_output *output, const struct iso_history *history, uint32_t transaction);
+void report_put_key(struct iso_output *output, const struct iso_history *history, uint32_t key);
+void report_put_size(struct iso_output *output, const struct iso_history *history, const char *engine, double seconds);
 
 /* ---- polygraph's reports ---- */
 

@@ -75,7 +75,7 @@ static void put_location(const struct iso_argument *argument, uint32_t party, st
 {
     struct iso_argument_origin origin = iso_argument_origin(argument, party);
     struct iso_text name = {0};
-    iso_argument_say_origin(argument, party, &name);
+    iso_argument_put_origin(argument, party, &name);
     if (origin.is_partition) {
         iso_text_put(text, "{\"logicalLocations\":[{\"fullyQualifiedName\":");
         iso_text_put_string(text, name.bytes, name.used);
@@ -84,11 +84,11 @@ static void put_location(const struct iso_argument *argument, uint32_t party, st
         iso_text_put(text, "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":");
         put_uri(text, origin.name, strlen(origin.name));
         iso_text_put(text, "},\"region\":{\"startLine\":");
-        iso_text_put_unsigned(text, origin.place ? origin.place : 1);
+        iso_text_put_unsigned(text, origin.offset ? origin.offset : 1);
         iso_text_put(text, "}}");
     }
     name.used = 0;
-    iso_argument_say_party(argument, party, &name);
+    iso_argument_put_party(argument, party, &name);
     iso_text_put(text, ",\"message\":{\"text\":");
     iso_text_put_string(text, name.bytes, name.used);
     iso_text_put(text, "}}");

@@ -12,14 +12,14 @@ enum { LIST_SHOWN = 20 };
 
 /* ---- pieces ---- */
 
-void report_say_count(struct iso_output *output, uint64_t count, const char *singular, const char *plural)
+void report_put_count(struct iso_output *output, uint64_t count, const char *singular, const char *plural)
 {
     iso_output_format(output, "%" PRIu64 " %s", count, count == 1 ? singular : plural);
 }
 
 /* An atom as a person writes it: control characters escaped as JSON does, quotes only where the text needs
  * them. */
-void report_say_atom(struct iso_output *output, const struct iso_history *history, iso_atom atom)
+void report_put_atom(struct iso_output *output, const struct iso_history *history, iso_atom atom)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -40,10 +40,10 @@ void report_say_atom(struct iso_output *output, const struct iso_history *histor
     iso_text_release(&words);
 }
 
-void report_say_value(struct iso_output *output, const struct iso_history *history, const struct iso_value *value)
+void report_put_value(struct iso_output *output, const struct iso_history *history, const struct iso_value *value)
 {
     if (!value->is_list) {
-        report_say_atom(output, history, value->atom);
+        report_put_atom(output, history, value->atom);
         return;
     }
     uint32_t first = value->count > LIST_SHOWN ? value->count - LIST_SHOWN : 0;
@@ -53,7 +53,7 @@ void report_say_value(struct iso_output *output, const struct iso_history *histo
     for (uint32_t i = first; i < value->count; i++) {
         if (i > first)
             iso_output_text(output, ", ");
-        report_say_atom(output, history, iso_value_element(value, i));
+        report_put_atom(output, history, iso_value_element(value, i));
     }
     iso_output_char(output, ']');
 }
@@ -79,13 +79,13 @@ static void say_place(struct iso_output *output, const struct iso_history *histo
 }
 
 /* "transaction 7 (session 2, h.jsonl:7, sts 41, cts 44)" */
-void report_say_transaction(struct iso_output *output, const struct iso_history *history, uint32_t transaction)
+void report_put_transaction(struct iso_output *output, const struct iso_history *history, uint32_t transaction)
 {
     uint8_t flags = history->flags[transaction];
     iso_output_text(output, "transaction ");
-    report_say_atom(output, history, history->tid[transaction]);
+    report_put_atom(output, history, history->tid[transaction]);
     iso_output_text(output, " (session ");
-    report_say_atom(output, history, history->session_atom[history->session[transaction]]);
+    report_put_atom(output, history, history->session_atom[history->session[transaction]]);
     iso_output_text(output, ", ");
     say_place(output, history, transaction);
     if (flags & ISO_HAS_STS)
@@ -97,10 +97,10 @@ void report_say_transaction(struct iso_output *output, const struct iso_history 
     iso_output_char(output, ')');
 }
 
-void report_say_key(struct iso_output *output, const struct iso_history *history, uint32_t key)
+void report_put_key(struct iso_output *output, const struct iso_history *history, uint32_t key)
 {
     iso_output_text(output, "key ");
-    report_say_atom(output, history, history->key_atom[key]);
+    report_put_atom(output, history, history->key_atom[key]);
 }
 
 /* ---- one violation ---- */
@@ -112,7 +112,7 @@ static void say_writer(struct iso_output *output, const struct iso_history *hist
         iso_output_text(output, nobody);
     } else {
         iso_output_text(output, ", written by ");
-        report_say_transaction(output, history, writer);
+        report_put_transaction(output, history, writer);
     }
 }
 
@@ -133,12 +133,12 @@ static void say_values(struct iso_output *output, const struct iso_history *hist
                        const struct iso_violation *violation)
 {
     iso_output_text(output, "    expected: ");
-    report_say_value(output, history, &violation->expected);
+    report_put_value(output, history, &violation->expected);
     say_writer(output, history, violation->writer_expected,
                violation->axiom == ISO_INT ? ", what the transaction itself last read or wrote"
                                            : ", the initial value");
     iso_output_text(output, "\n    read:     ");
-    report_say_value(output, history, &violation->actual);
+    report_put_value(output, history, &violation->actual);
     say_writer(output, history, violation->writer_actual, say_nobody(violation));
     iso_output_char(output, '\n');
 }
@@ -178,16 +178,16 @@ static const char *name_of_read(enum iso_violation_kind kind)
     }
 }
 
-static void say_read(struct iso_output *output, const struct iso_verdict *verdict,
+static void put_read(struct iso_output *output, const struct iso_verdict *verdict,
                      const struct iso_violation *violation)
 {
     const struct iso_history *history = verdict->history;
     bool external = violation->axiom == ISO_EXT;
     iso_output_text(output, external ? name_of_read(violation->kind) : "a transaction's own reads and writes disagree");
     iso_output_text(output, "\n    ");
-    report_say_transaction(output, history, violation->transaction);
+    report_put_transaction(output, history, violation->transaction);
     iso_output_text(output, " read ");
-    report_say_key(output, history, violation->key);
+    report_put_key(output, history, violation->key);
     if (violation->operation != ISO_NONE)
         iso_output_format(output, " in its operation %" PRIu32,
                           iso_report_operation_index(history, violation->transaction, violation->operation));
@@ -202,11 +202,11 @@ static void say_conflict(struct iso_output *output, const struct iso_history *hi
                          const struct iso_violation *violation)
 {
     iso_output_text(output, "two overlapping transactions wrote the same key\n    ");
-    report_say_transaction(output, history, violation->transaction);
+    report_put_transaction(output, history, violation->transaction);
     iso_output_text(output, " and\n    ");
-    report_say_transaction(output, history, violation->other);
+    report_put_transaction(output, history, violation->other);
     iso_output_text(output, " both wrote ");
-    report_say_key(output, history, violation->key);
+    report_put_key(output, history, violation->key);
     iso_output_text(output,
                     "\n    Both committed: one of the two updates may be lost. --explain says what each had read.\n");
 }
@@ -216,10 +216,10 @@ static void say_session(struct iso_output *output, const struct iso_verdict *ver
 {
     const struct iso_history *history = verdict->history;
     iso_output_text(output, "a session does not see its own past\n    ");
-    report_say_transaction(output, history, violation->transaction);
+    report_put_transaction(output, history, violation->transaction);
     iso_output_text(output, verdict->level == ISO_SI ? " starts before the commit of\n    "
                                                      : " stands in the commit order before\n    ");
-    report_say_transaction(output, history, violation->other);
+    report_put_transaction(output, history, violation->other);
     iso_output_text(output, ", an earlier one of the same session\n");
 }
 
@@ -231,30 +231,30 @@ static void say_timestamp(struct iso_output *output, const struct iso_verdict *v
     switch (violation->kind) {
     case ISO_SNAPSHOT_ORDER:
         iso_output_text(output, "snapshots that have no order\n    ");
-        report_say_transaction(output, history, violation->transaction);
+        report_put_transaction(output, history, violation->transaction);
         iso_report_breach(verdict, violation, note, sizeof note);
         iso_output_format(output, " owns the later one\n    %s\n", note);
         break;
     case ISO_SHARED_CTS:
         iso_output_text(output, "two writers of a key share a commit timestamp\n    ");
-        report_say_transaction(output, history, violation->transaction);
+        report_put_transaction(output, history, violation->transaction);
         iso_output_text(output, " and\n    ");
-        report_say_transaction(output, history, violation->other);
+        report_put_transaction(output, history, violation->other);
         iso_output_text(output, "\n    Nothing says which of them comes first.\n");
         break;
     case ISO_CTS_CYCLE:
         iso_output_text(output, "transactions with one commit timestamp cannot be ordered\n    ");
-        report_say_transaction(output, history, violation->transaction);
+        report_put_transaction(output, history, violation->transaction);
         iso_output_text(output, "\n    It must come before and after others with the same cts.\n");
         break;
     default:
         iso_output_text(output, "timestamps out of order\n    ");
-        report_say_transaction(output, history, violation->transaction);
+        report_put_transaction(output, history, violation->transaction);
         iso_output_text(output, "\n    The rule is sts <= ots <= cts, and sts < cts where something is written.\n");
     }
 }
 
-static void say_violation(struct iso_output *output, const struct iso_verdict *verdict,
+static void put_violation(struct iso_output *output, const struct iso_verdict *verdict,
                           const struct iso_violation *violation)
 {
     iso_output_format(output, "\n%s: ", iso_axiom_name(violation->axiom));
@@ -269,7 +269,7 @@ static void say_violation(struct iso_output *output, const struct iso_verdict *v
         say_conflict(output, verdict->history, violation);
         break;
     default:
-        say_read(output, verdict, violation);
+        put_read(output, verdict, violation);
     }
 }
 
@@ -283,7 +283,7 @@ static uint64_t found(const struct iso_verdict *verdict)
     return sum;
 }
 
-static void say_counts(struct iso_output *output, const struct iso_verdict *verdict)
+static void put_counts(struct iso_output *output, const struct iso_verdict *verdict)
 {
     const char *between = " (";
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++) {
@@ -296,20 +296,20 @@ static void say_counts(struct iso_output *output, const struct iso_verdict *verd
     iso_output_char(output, ')');
 }
 
-void report_say_size(struct iso_output *output, const struct iso_history *history, const char *engine, double seconds)
+void report_put_size(struct iso_output *output, const struct iso_history *history, const char *engine, double seconds)
 {
     iso_output_text(output, "  judged ");
-    report_say_count(output, history->committed_count, "transaction", "transactions");
+    report_put_count(output, history->committed_count, "transaction", "transactions");
     if (history->aborted_count)
         iso_output_format(output, " (besides %" PRIu32 " aborted)", history->aborted_count);
     if (history->unknown_count)
         iso_output_format(output, " (besides %" PRIu32 " of unknown outcome)", history->unknown_count);
     iso_output_text(output, ", ");
-    report_say_count(output, history->operation_count, "operation", "operations");
+    report_put_count(output, history->operation_count, "operation", "operations");
     iso_output_text(output, ", ");
-    report_say_count(output, history->session_count, "session", "sessions");
+    report_put_count(output, history->session_count, "session", "sessions");
     iso_output_text(output, ", ");
-    report_say_count(output, history->key_count, "key", "keys");
+    report_put_count(output, history->key_count, "key", "keys");
     iso_output_format(output, "; engine %s, %.3f s\n", engine, seconds);
 }
 
@@ -327,7 +327,7 @@ static void say_any_order(struct iso_output *output, const struct iso_verdict *v
                         "  Whether another order explains every read was not decided (any order: undecided).\n");
 }
 
-static void say_headline(struct iso_output *output, const struct iso_verdict *verdict)
+static void put_headline(struct iso_output *output, const struct iso_verdict *verdict)
 {
     const char *level =
         verdict->level == ISO_SI && !verdict->versions_by_commit ? "snapshot isolation" : "serializability";
@@ -337,18 +337,18 @@ static void say_headline(struct iso_output *output, const struct iso_verdict *ve
         break;
     case ISO_IS_VIOLATED:
         iso_output_format(output, "violated: %s, ", level);
-        report_say_count(output, found(verdict), "violation", "violations");
-        say_counts(output, verdict);
+        report_put_count(output, found(verdict), "violation", "violations");
+        put_counts(output, verdict);
         iso_output_char(output, '\n');
         break;
     case ISO_IS_UNDECIDED:
         iso_output_format(output, "undecided: %s (%s)\n", level, verdict->reason);
     }
     say_any_order(output, verdict);
-    report_say_size(output, verdict->history, verdict->engine, verdict->seconds_total);
+    report_put_size(output, verdict->history, verdict->engine, verdict->seconds_total);
 }
 
-static void say_unjudged(struct iso_output *output, const struct iso_verdict *verdict)
+static void put_unjudged(struct iso_output *output, const struct iso_verdict *verdict)
 {
     if (verdict->unjudged[ISO_UNJUDGED_UNKNOWN_WRITER] == verdict->reads_unjudged) {
         iso_output_text(output, " not judged: the value may come from a transaction of unknown outcome.\n"
@@ -357,32 +357,32 @@ static void say_unjudged(struct iso_output *output, const struct iso_verdict *ve
         return;
     }
     iso_output_text(output, " not judged:");
-    for (int reason = 0, told = 0; reason < ISO_UNJUDGED_REASONS; reason++)
+    for (int reason = 0, parts = 0; reason < ISO_UNJUDGED_REASONS; reason++)
         if (verdict->unjudged[reason])
-            iso_output_format(output, "%s %s %" PRIu64, told++ ? "," : "", iso_unjudged_name((enum iso_unjudged)reason),
-                              verdict->unjudged[reason]);
+            iso_output_format(output, "%s %s %" PRIu64, parts++ ? "," : "",
+                              iso_unjudged_name((enum iso_unjudged)reason), verdict->unjudged[reason]);
     iso_output_text(output, "\n  docs/verdicts.md says what each means; --allow-unjudged accepts such reads.\n");
 }
 
 /* What stayed unjudged, and what a person can do about it. */
-static void say_gaps(struct iso_output *output, const struct iso_verdict *verdict)
+static void put_gaps(struct iso_output *output, const struct iso_verdict *verdict)
 {
     if (verdict->reason && !strcmp(verdict->reason, "nothing-judged"))
         iso_output_text(output, "  The input has no committed transaction, so there was nothing to judge. Is it the "
                                 "right file, and was it recorded to its end?\n");
     if (verdict->reads_unjudged) {
         iso_output_text(output, "  ");
-        report_say_count(output, verdict->reads_unjudged, "read was", "reads were");
-        say_unjudged(output, verdict);
+        report_put_count(output, verdict->reads_unjudged, "read was", "reads were");
+        put_unjudged(output, verdict);
     }
     if (verdict->repeats) {
         iso_output_text(output, "  ");
-        report_say_count(output, verdict->repeats, "transaction occurred", "transactions occurred");
+        report_put_count(output, verdict->repeats, "transaction occurred", "transactions occurred");
         iso_output_text(output, " again with the same content, ignored.\n");
     }
     if (verdict->writes_unjudged) {
         iso_output_text(output, "  ");
-        report_say_count(output, verdict->writes_unjudged, "write was", "writes were");
+        report_put_count(output, verdict->writes_unjudged, "write was", "writes were");
         iso_output_text(output, " not judged for NOCONFLICT: made under a lock, without a timestamp of their own "
                                 "(\"ots\").\n");
     }
@@ -393,16 +393,16 @@ static void say_gaps(struct iso_output *output, const struct iso_verdict *verdic
 
 void iso_report_text(struct iso_output *output, const struct iso_verdict *verdict, bool quiet)
 {
-    say_headline(output, verdict);
+    put_headline(output, verdict);
     if (quiet)
         return;
-    say_gaps(output, verdict);
+    put_gaps(output, verdict);
     for (uint32_t i = 0; i < verdict->violation_count; i++)
-        say_violation(output, verdict, &verdict->violations[i]);
+        put_violation(output, verdict, &verdict->violations[i]);
     uint64_t unlisted = found(verdict) - verdict->violation_count;
     if (unlisted) {
         iso_output_char(output, '\n');
-        report_say_count(output, unlisted, "more violation is", "more violations are");
+        report_put_count(output, unlisted, "more violation is", "more violations are");
         iso_output_text(output, verdict->limit && verdict->violation_count == verdict->limit
                                     ? " not listed (--max-violations N, 0 for all)\n"
                                     : " not listed (--max-violations N, --max-per-key N, 0 for all)\n");

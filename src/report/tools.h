@@ -1,7 +1,7 @@
 /* Verdicts for other tools: SARIF 2.1.0 (code scanning), JUnit XML (test reports), Markdown (a comment in a code
  * review), EDN in the form of Elle's results.
  *
- * All are told from the same claims and arguments as the text. Timestamps are strings everywhere. Each appends to a
+ * All are made of the same claims and arguments as the text. Timestamps are strings everywhere. Each appends to a
  * text. Threads: one at a time.
  */
 #ifndef ISO_REPORT_TOOLS_H
@@ -17,7 +17,7 @@ iso_report_writer iso_report_sarif;
 /* A failed test case for each violation; one that passes, or is skipped (undecided), if there is none. */
 iso_report_writer iso_report_junit;
 
-/* At most ISO_MARKDOWN_BYTES, what a review comment may hold; the rest is counted. */
+/* At most ISO_MARKDOWN_BYTES, what a review comment may have; the rest is counted. */
 enum { ISO_MARKDOWN_BYTES = 60000 };
 iso_report_writer iso_report_markdown;
 

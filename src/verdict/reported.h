@@ -39,15 +39,15 @@ struct iso_reported_times {
     char sts[ISO_REPORTED_STAMP], cts[ISO_REPORTED_STAMP];
 };
 
-/* When the others that the violation names stood where, and at which moment the read looked. */
+/* When the others that the violation names stood where, and at which moment the read saw. */
 struct iso_reported_moments {
     bool inclusive;
-    char look[ISO_REPORTED_STAMP]; /* empty: not said */
+    char read_at[ISO_REPORTED_STAMP]; /* empty: not said */
     struct iso_reported_times expected, actual, other;
 };
 
 /* A line of a file, or a message. */
-struct iso_reported_place {
+struct iso_reported_location {
     const char *name; /* NULL: null */
     size_t length;
     bool is_message;
@@ -83,11 +83,11 @@ struct iso_reported {
     struct iso_reported_times own; /* of the transaction that is blamed */
     struct iso_reported_moments moments;
     const struct iso_reported_commit *commits;
-    const struct iso_reported_place *places;
+    const struct iso_reported_location *locations;
     const char *note;
     uint64_t lemmas; /* of a cycle: the conclusions that it rests on */
     uint64_t count;  /* not 0: so many that are not listed, of which nothing but axiom and key or session is said */
-    uint32_t tid_count, edge_count, commit_count, place_count;
+    uint32_t tid_count, edge_count, commit_count, location_count;
     bool is_cycle;
     bool versions_by_commit; /* as read: its verdict takes the order of versions from the commits */
 };

@@ -12,7 +12,7 @@ struct words {
     char id[WORD], state[WORD], doubtful[WORD], axiom[WORD], kind[WORD];
 };
 
-/* A text of a place or note, by where it stands in `text`: that moves while it grows. */
+/* A text of a location or note, by where it stands in `text`: that moves while it grows. */
 struct span {
     size_t first, length;
     bool given;
@@ -31,12 +31,12 @@ struct iso_reported_reader {
     iso_atom *elements; /* of both values */
     struct iso_reported_edge *edges;
     struct iso_reported_commit *commits;
-    struct iso_reported_place *places;
-    struct span *names; /* of the places */
+    struct iso_reported_location *locations;
+    struct span *names; /* of the locations */
     struct span note;
     struct iso_text text;
     size_t element_count, first_element[2]; /* of what was expected, and found */
-    size_t tid_capacity, element_capacity, edge_capacity, commit_capacity, place_capacity, name_capacity;
+    size_t tid_capacity, element_capacity, edge_capacity, commit_capacity, location_capacity, name_capacity;
 };
 
 struct iso_reported_reader *iso_reported_reader_new(struct iso_atoms *atoms, const struct iso_reported_sink *sink)
@@ -56,7 +56,7 @@ void iso_reported_reader_free(struct iso_reported_reader *reader)
     iso_free(reader->elements);
     iso_free(reader->edges);
     iso_free(reader->commits);
-    iso_free(reader->places);
+    iso_free(reader->locations);
     iso_free(reader->names);
     iso_free(reader);
 }
@@ -118,7 +118,7 @@ static iso_atom read_bare_atom(struct iso_reported_reader *reader)
     }
 }
 
-/* Readers of one member, at the place where it belongs. */
+/* Readers of one member, where it belongs. */
 
 static void read_atom(struct iso_reported_reader *reader, void *at)
 {
@@ -303,42 +303,42 @@ static void read_edges(struct iso_reported_reader *reader, void *at)
     }
 }
 
-/* A place as it is read: which of its members count is known when all were. */
-struct raw_place {
+/* A location as it is read: which of its members count is known when all were. */
+struct raw_location {
     struct span file, topic;
     uint64_t line, partition, offset;
     uint32_t operation;
 };
 
-static void read_place(struct iso_reported_reader *reader, struct iso_reported_place *place, struct span *name)
+static void read_location(struct iso_reported_reader *reader, struct iso_reported_location *location, struct span *name)
 {
-    static const struct member members[] = {{"file", read_text, AT(raw_place, file)},
-                                            {"topic", read_text, AT(raw_place, topic)},
-                                            {"line", read_count, AT(raw_place, line)},
-                                            {"partition", read_count, AT(raw_place, partition)},
-                                            {"offset", read_count, AT(raw_place, offset)},
-                                            {"op", read_operation, AT(raw_place, operation)},
+    static const struct member members[] = {{"file", read_text, AT(raw_location, file)},
+                                            {"topic", read_text, AT(raw_location, topic)},
+                                            {"line", read_count, AT(raw_location, line)},
+                                            {"partition", read_count, AT(raw_location, partition)},
+                                            {"offset", read_count, AT(raw_location, offset)},
+                                            {"op", read_operation, AT(raw_location, operation)},
                                             {0}};
-    struct raw_place raw = {.operation = ISO_NONE};
+    struct raw_location raw = {.operation = ISO_NONE};
     read_members(reader, members, &raw);
     bool is_message = raw.topic.given;
     *name = is_message ? raw.topic : raw.file;
-    *place = (struct iso_reported_place){.is_message = is_message,
-                                         .partition = raw.partition,
-                                         .position = is_message ? raw.offset : raw.line,
-                                         .operation = raw.operation};
+    *location = (struct iso_reported_location){.is_message = is_message,
+                                               .partition = raw.partition,
+                                               .position = is_message ? raw.offset : raw.line,
+                                               .operation = raw.operation};
 }
 
-static void read_places(struct iso_reported_reader *reader, void *at)
+static void read_locations(struct iso_reported_reader *reader, void *at)
 {
     struct iso_reported *reported = at;
-    reported->place_count = 0;
+    reported->location_count = 0;
     iso_json_enter_array(&reader->json);
     while (next_element(reader)) {
-        uint32_t index = reported->place_count++;
-        ISO_GROW(reader->places, index, reader->place_capacity);
+        uint32_t index = reported->location_count++;
+        ISO_GROW(reader->locations, index, reader->location_capacity);
         ISO_GROW(reader->names, index, reader->name_capacity);
-        read_place(reader, &reader->places[index], &reader->names[index]);
+        read_location(reader, &reader->locations[index], &reader->names[index]);
     }
 }
 
@@ -374,7 +374,7 @@ static void read_times(struct iso_reported_reader *reader, void *at)
 
 static void read_moments(struct iso_reported_reader *reader, void *at)
 {
-    static const struct member members[] = {{"look", read_stamp, AT(iso_reported_moments, look)},
+    static const struct member members[] = {{"look", read_stamp, AT(iso_reported_moments, read_at)},
                                             {"inclusive", read_truth, AT(iso_reported_moments, inclusive)},
                                             {"expected", read_times, AT(iso_reported_moments, expected)},
                                             {"actual", read_times, AT(iso_reported_moments, actual)},
@@ -435,7 +435,7 @@ static const struct member violation_members[] = {{"axiom", read_axiom, OF_READE
                                                   {"times", read_moments, OF_READER(reported.moments)},
                                                   {"commits", read_commits, OF_READER(reported)},
                                                   {"cause", read_loose_atom, OF_READER(reported.cause)},
-                                                  {"at", read_places, OF_READER(reported)},
+                                                  {"at", read_locations, OF_READER(reported)},
                                                   {"note", read_note, OF_READER(note)},
                                                   {0}};
 
@@ -469,16 +469,16 @@ static const struct iso_reported *whole_violation(struct iso_reported_reader *re
     reported->tids = reader->tids;
     reported->edges = reader->edges;
     reported->commits = reader->commits;
-    reported->places = reader->places;
+    reported->locations = reader->locations;
     if (reader->element_count) {
         reported->expected.elements = reader->elements + reader->first_element[0];
         reported->actual.elements = reader->elements + reader->first_element[1];
     }
     reported->note = reader->note.given ? reader->text.bytes + reader->note.first : NULL;
-    for (uint32_t i = 0; i < reported->place_count; i++) {
+    for (uint32_t i = 0; i < reported->location_count; i++) {
         const struct span *name = &reader->names[i];
-        reader->places[i].name = name->given ? reader->text.bytes + name->first : NULL;
-        reader->places[i].length = name->length;
+        reader->locations[i].name = name->given ? reader->text.bytes + name->first : NULL;
+        reader->locations[i].length = name->length;
     }
     return reported;
 }

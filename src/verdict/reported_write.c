@@ -13,7 +13,7 @@ static void put_string(struct iso_text *text, const char *member, const char *st
         iso_text_put(text, "null");
 }
 
-static void put_if_said(struct iso_text *text, const char *member, const char *string)
+static void put_if_given(struct iso_text *text, const char *member, const char *string)
 {
     if (string)
         put_string(text, member, string);
@@ -85,12 +85,12 @@ static void put_times(struct iso_text *text, const char *member, const struct is
 
 static void put_moments(struct iso_text *text, const struct iso_reported_moments *moments)
 {
-    bool has_look = *moments->look;
-    if (!has_look && !moments->other.is_given)
+    bool has_read_at = *moments->read_at;
+    if (!has_read_at && !moments->other.is_given)
         return;
     iso_text_put(text, ",\"times\":{");
-    if (has_look) {
-        put_stamp(text, "\"look\":", moments->look);
+    if (has_read_at) {
+        put_stamp(text, "\"look\":", moments->read_at);
         iso_text_put(text, moments->inclusive ? ",\"inclusive\":true" : ",\"inclusive\":false");
     }
     put_times(text, "\"expected\":", &moments->expected);
@@ -129,30 +129,30 @@ static void put_commits(struct iso_text *text, const struct iso_reported *report
     for (uint32_t i = 0; i < reported->commit_count; i++) {
         const struct iso_reported_commit *commit = &reported->commits[i];
         put_atom(text, i ? ",{\"tid\":" : ",\"commits\":[{\"tid\":", &commit->tid);
-        put_if_said(text, ",\"xid\":", *commit->xid ? commit->xid : NULL);
-        put_if_said(text, ",\"lsn\":", *commit->lsn ? commit->lsn : NULL);
-        put_if_said(text, ",\"time\":", *commit->time ? commit->time : NULL);
+        put_if_given(text, ",\"xid\":", *commit->xid ? commit->xid : NULL);
+        put_if_given(text, ",\"lsn\":", *commit->lsn ? commit->lsn : NULL);
+        put_if_given(text, ",\"time\":", *commit->time ? commit->time : NULL);
         iso_text_put(text, "}");
     }
     iso_text_put(text, reported->commit_count ? "]" : "");
 }
 
-static void put_places(struct iso_text *text, const struct iso_reported *reported)
+static void put_locations(struct iso_text *text, const struct iso_reported *reported)
 {
     iso_text_put(text, ",\"at\":[");
-    for (uint32_t i = 0; i < reported->place_count; i++) {
-        const struct iso_reported_place *place = &reported->places[i];
+    for (uint32_t i = 0; i < reported->location_count; i++) {
+        const struct iso_reported_location *location = &reported->locations[i];
         iso_text_put(text, i ? ",{" : "{");
-        iso_text_put(text, place->is_message ? "\"topic\":" : "\"file\":");
-        if (place->name)
-            iso_text_put_string(text, place->name, place->length);
+        iso_text_put(text, location->is_message ? "\"topic\":" : "\"file\":");
+        if (location->name)
+            iso_text_put_string(text, location->name, location->length);
         else
             iso_text_put(text, "null");
-        if (place->is_message)
-            iso_reported_put_count(text, "partition", place->partition);
-        iso_reported_put_count(text, place->is_message ? "offset" : "line", place->position);
-        if (place->operation != ISO_NONE)
-            iso_reported_put_count(text, "op", place->operation);
+        if (location->is_message)
+            iso_reported_put_count(text, "partition", location->partition);
+        iso_reported_put_count(text, location->is_message ? "offset" : "line", location->position);
+        if (location->operation != ISO_NONE)
+            iso_reported_put_count(text, "op", location->operation);
         iso_text_put(text, "}");
     }
     iso_text_put(text, "]");
@@ -165,7 +165,7 @@ void iso_reported_put_head(struct iso_text *text, const struct iso_reported_head
     put_string(text, "{\"id\":", head->id);
     put_string(text, ",\"state\":", head->state);
     iso_text_put(text, head->by_deadline ? ",\"by\":\"deadline\"" : "");
-    put_if_said(text, ",\"doubtful\":", head->doubtful);
+    put_if_given(text, ",\"doubtful\":", head->doubtful);
     put_string(text, ",\"level\":", head->level);
     iso_text_put(text, ",");
 }
@@ -186,8 +186,8 @@ static void put_grounds(struct iso_text *text, const struct iso_reported *report
     put_moments(text, &reported->moments);
     put_commits(text, reported);
     put_atom(text, ",\"cause\":", &reported->cause);
-    put_places(text, reported);
-    put_if_said(text, ",\"note\":", reported->note);
+    put_locations(text, reported);
+    put_if_given(text, ",\"note\":", reported->note);
 }
 
 void iso_reported_put_members(struct iso_text *text, const struct iso_reported *reported)
@@ -196,7 +196,7 @@ void iso_reported_put_members(struct iso_text *text, const struct iso_reported *
     if (reported->is_cycle)
         put_string(text, ",\"anomaly\":", reported->kind);
     else
-        put_if_said(text, ",\"kind\":", reported->kind);
+        put_if_given(text, ",\"kind\":", reported->kind);
     if (!reported->count)
         put_tids(text, reported);
     put_atom(text, ",\"key\":", &reported->key);
@@ -214,12 +214,12 @@ void iso_reported_put_verdict(struct iso_text *text, const struct iso_reported_v
 {
     put_string(text, "\"isochron\":", ISO_VERSION);
     put_string(text, ",\"level\":", verdict->level);
-    put_if_said(text, ",\"versions\":", verdict->versions_by_commit ? "commits" : NULL);
-    put_if_said(text, ",\"order\":", verdict->order);
+    put_if_given(text, ",\"versions\":", verdict->versions_by_commit ? "commits" : NULL);
+    put_if_given(text, ",\"order\":", verdict->order);
     put_string(text, ",\"engine\":", verdict->engine);
     put_string(text, ",\"verdict\":", verdict->outcome);
     put_string(text, ",\"reason\":", verdict->reason);
-    put_if_said(text, ",\"any_order\":", verdict->any_order);
+    put_if_given(text, ",\"any_order\":", verdict->any_order);
 }
 
 /* The first reason is always there; the others where there is one. */

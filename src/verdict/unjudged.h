@@ -1,9 +1,9 @@
 /* Values that nobody knows, and why a read that meets one is not judged.
  *
- * A version may have been committed without anybody saying what it holds: a column that the log leaves out, a value
+ * A version may have been committed without anybody saying what it is: a column that the log leaves out, a value
  * from before the stream begins. Engines keep it as a version whose value is an atom of its own kind: U+0002 and the
  * reason's name. No client's value begins so (readers refuse it), hence no read agrees with it, and one that does not
- * agree is not wrong but unjudged, for that reason. `waits` marks the value of a key that may still be told: who
+ * agree is not wrong but unjudged, for that reason. `waits` marks the value of a key that may still become known: who
  * reads it waits.
  *
  *     "\x02unknown-value"   a version; reads of it are unjudged

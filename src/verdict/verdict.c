@@ -110,7 +110,7 @@ static void move_list(const struct iso_verdict *verdict, struct iso_value *value
     *count += value->count;
 }
 
-/* Gives up the lists that no violation holds. */
+/* Gives up the lists that no violation has. */
 static void compact_lists(struct iso_verdict *verdict)
 {
     uint64_t capacity = verdict->element_count - verdict->elements_unused, count = 0;

@@ -1,0 +1,61 @@
+/* What is always true of a pipeline between two batches. */
+#include <assert.h>
+
+#include "pipeline/pipeline_private.h"
+
+#ifdef ISO_VALIDATE
+
+/* What an input promised never exceeds what it has; routes are of this pipeline. */
+static void validate_inputs(const struct iso_pipeline *pipeline)
+{
+    const struct inputs *inputs = &pipeline->inputs;
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        const struct input *input = &inputs->list[i];
+        assert(!input->route || input->route == NO_ROUTE || input->route <= pipeline->routes.count);
+        assert(!input->is_change_stream || pipeline->join);
+        assert(!input->has_watermark || input->counts || input->is_change_stream);
+        assert(!input->lacks || pipeline->doubts.lacks);
+        assert(!input->late || pipeline->doubts.late);
+    }
+}
+
+/* Both rise from stair to stair, and nothing ahead is promised already. */
+static void validate_stairs(const struct stairs *stairs)
+{
+    assert(stairs->first <= stairs->count && stairs->count <= stairs->capacity);
+    for (uint32_t i = stairs->first; i < stairs->count; i++) {
+        const struct stair *stair = &stairs->list[i];
+        assert(stair->value > stairs->reached);
+        assert(i == stairs->first || (stair[-1].time < stair->time && stair[-1].value < stair->value));
+    }
+}
+
+static void validate_altered(const struct altered *altered)
+{
+    assert(altered->absent_count <= altered->absent_capacity);
+    for (uint32_t i = 0; i < altered->table_count; i++) {
+        const struct altered_table *table = &altered->tables[i];
+        assert(table->time_count && table->time_count <= ISO_ALTERED_TIMES);
+        for (uint32_t t = 1; t < table->time_count; t++)
+            assert(table->times[t - 1] <= table->times[t]);
+    }
+}
+
+void pipeline_validate(const struct iso_pipeline *pipeline)
+{
+    assert(!pipeline->batch.count);
+    assert(pipeline->doubts.doubted.count <= PIPELINE_DOUBTED_MOST && !pipeline->doubts.counted_count);
+    validate_inputs(pipeline);
+    validate_stairs(&pipeline->grace.promise);
+    validate_altered(&pipeline->altered);
+    findings_validate(&pipeline->reports.findings);
+}
+
+#else
+
+void pipeline_validate(const struct iso_pipeline *pipeline)
+{
+    (void)pipeline;
+}
+
+#endif
