@@ -13,7 +13,6 @@ void problem_validate(const struct engine *engine);               /* transaction
 void versions_validate(const struct engine *engine);              /* versions, spans, readers, chains */
 void graph_validate(const struct engine *engine);                 /* a sorted graph: every fact leads forward */
 void candidates_validate(const struct engine *engine);            /* once they are listed */
-void windows_validate(const struct windows *windows);             /* positions, and the order of versions */
 void topological_validate(const struct topological *topological); /* every edge leads forward */
 
 #else
