@@ -174,6 +174,10 @@ $(filter-out $(GROWTH),$(PROPERTY_PROGRAMS)): $(BUILD)/tests/%: $(BUILD)/obj/tes
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(TEST_LIBRARIES) -o $@
 
+# Conditions are compared with SQLite's answers, and PostgreSQL's.
+CONDITIONS := $(BUILD)/tests/property/predicate_sql
+$(CONDITIONS): TEST_LIBRARIES += -lsqlite3
+
 # What engines do, counted: their sources once more, every basic block of which makes a call. See tests/property/growth.c.
 COUNTED_SOURCES := $(foreach module,base history verdict solver polygraph verify chronos,$(wildcard src/$(module)/*.c))
 COUNTED := $(patsubst %.c,$(BUILD)/counted/%.o,$(sort $(COUNTED_SOURCES)))
@@ -305,10 +309,10 @@ run_needing = $(MAKE) --no-print-directory run-selected NEEDS="$1" NAME=$@ BOX=n
 kafka: all $(FAULTY) ## End-to-end tests on a real Kafka broker (Maven Central, kept in the user's cache)
 	@$(call run_needing,kafka)
 
-databases: all $(POSTGRES_WORKLOAD) ## End-to-end tests on real PostgreSQL and MariaDB with Debezium (Maven Central, kept in the user's cache)
+databases: all $(POSTGRES_WORKLOAD) $(CONDITIONS) ## End-to-end tests on real PostgreSQL and MariaDB with Debezium (Maven Central, kept in the user's cache)
 	@$(call run_needing,postgres mariadb)
 
-postgres: all $(POSTGRES_WORKLOAD) ## A short end-to-end run on real PostgreSQL with Debezium and Kafka
+postgres: all $(POSTGRES_WORKLOAD) $(CONDITIONS) ## A short end-to-end run on real PostgreSQL with Debezium and Kafka
 	@$(call run_needing,postgres,BOX=test)
 
 browser: all $(BROKER) ## Pages of reports and the status page in headless Chromium: layout, console, both themes

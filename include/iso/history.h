@@ -61,6 +61,20 @@ enum iso_clock {
     ISO_CLOCK_SNAPSHOT /* PostgreSQL snapshots: finished: positions */
 };
 
+/* A row set: a range of keys, and the rows that were found in it. Its operations are `count` from `first` on (of the
+ * transaction's, from 0): while building, the rows. Finished, the set also has a read of null for each other key of the range
+ * that the history names, so that engines see reads and nothing else. */
+struct iso_range {
+    uint32_t transaction;
+    uint32_t first, count, rows; /* the first `rows` of its operations are those that were found */
+    iso_atom from, to;           /* inclusive; ISO_ABSENT: open. Keys are ordered as by iso_atom_compare */
+    uint8_t kind;                /* ISO_OPERATION_ bits of its reads, and their time: */
+    uint64_t ots, ots_logical;
+    bool is_partial; /* other rows may have been there: nothing is said of them */
+    bool is_skipped; /* finished: it covers more keys than `scan_limit`, so nothing was said of them */
+};
+#define ISO_SCAN_LIMIT 10000u /* keys of one row set, by default */
+
 /* PostgreSQL's xmin:xmax:xip,... An xid below xmax and not among xip is seen if it committed. */
 struct iso_snapshot {
     uint64_t xmin, xmax;
@@ -93,6 +107,12 @@ struct iso_history {
     uint32_t *key;   /* an index, see key_atom */
     uint32_t *value; /* an atom; ISO_READ_LIST: index of a list; ISO_DELETE: ISO_ABSENT */
     uint64_t *ots;   /* optional; where kind has ISO_OPERATION_OTS */
+
+    /* row sets, by transaction and position */
+    uint32_t range_count, range_capacity;
+    struct iso_range *ranges;
+    uint32_t scan_limit;     /* 0: ISO_SCAN_LIMIT */
+    uint32_t ranges_skipped; /* finished: how many are */
 
     /* list l is elements list_first[l] to list_first[l + 1] - 1 */
     uint32_t list_count, list_capacity;
@@ -190,6 +210,17 @@ void iso_history_set_ots(struct iso_history *history, struct iso_stamp stamp);
 void iso_history_set_operation_snapshot(struct iso_history *history, uint32_t snapshot);
 void iso_history_set_lock(struct iso_history *history);
 
+/* The `rows` operations added last, of the transaction begun last, are a row set: all rows from `from` to `to`, unless it
+ * is partial. If the set has a time of its own, its operations have it, too: `kind` has its bits, `ots` is the stamp or
+ * the snapshot. */
+void iso_history_range(struct iso_history *history, const struct iso_range *range, uint32_t rows);
+
+/* True if the operation belongs to a row set; `is_row`: to one of its rows, not to what it lacks. */
+bool iso_history_in_range(const struct iso_history *finished, uint32_t operation, bool *is_row);
+
+/* Where an operation stands among those of its transaction, from 0, a row set being one. */
+uint32_t iso_history_step(const struct iso_history *history, uint32_t transaction, uint32_t operation);
+
 /* Starts a list, and adds to the list started last. */
 uint32_t iso_history_list(struct iso_history *history);
 void iso_history_element(struct iso_history *history, iso_atom element);
@@ -207,7 +238,7 @@ void iso_history_close(struct iso_history *history);
 /* How far a history was built, so that a transaction that turns out to be bad can be taken back. Atoms, keys and
  * sessions stay: they are names only. */
 struct iso_history_mark {
-    uint32_t transactions, operations, lists, snapshots;
+    uint32_t transactions, operations, ranges, lists, snapshots;
     uint64_t elements, xips;
     enum iso_clock clock;
     bool whole_rows;

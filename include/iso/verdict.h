@@ -39,6 +39,8 @@ enum iso_violation_kind {
     ISO_OTHER_CONTENT,  /* CDC: the same row arrived again with other content */
     ISO_GAP, /* CDC: a row of a snapshot, or a before image where changes are known to be missing, is not what was left
               */
+    ISO_MISSING_ROW, /* EXT: a row set lacks a row that was there */
+    ISO_EXTRA_ROW,   /* EXT: a row set has a row that was not there */
     ISO_VIOLATION_KINDS
 };
 
@@ -48,11 +50,12 @@ enum iso_unjudged {
     ISO_UNJUDGED_BEFORE_START,   /* it saw what was there before the stream begins, and nothing says what that was */
     ISO_UNJUDGED_UNKNOWN_VALUE,  /* of a version whose value the stream does not contain */
     ISO_UNJUDGED_SCHEMA,         /* of a whole row that has other columns than the version */
-    ISO_UNJUDGED_DDL,       /* of nothing, in a table that was truncated or rewritten after the reader's snapshot */
-    ISO_UNJUDGED_LOSSY,     /* of a table of which the stream lacks changes, as its source says */
-    ISO_UNJUDGED_SPELLING,  /* the two values are one, spelt in two ways */
-    ISO_UNJUDGED_OWN_ORDER, /* after own writes whose order is not known */
-    ISO_UNJUDGED_XA,        /* of what an XA transaction wrote, or by one: nothing says when it committed */
+    ISO_UNJUDGED_DDL,        /* of nothing, in a table that was truncated or rewritten after the reader's snapshot */
+    ISO_UNJUDGED_LOSSY,      /* of a table of which the stream lacks changes, as its source says */
+    ISO_UNJUDGED_SPELLING,   /* the two values are one, spelt in two ways */
+    ISO_UNJUDGED_OWN_ORDER,  /* after own writes whose order is not known */
+    ISO_UNJUDGED_XA,         /* of what an XA transaction wrote, or by one: nothing says when it committed */
+    ISO_UNJUDGED_SCAN_LIMIT, /* of what a row set does not contain: it covers too many keys */
     ISO_UNJUDGED_REASONS
 };
 

@@ -14,9 +14,10 @@ struct app_load {
     uint64_t threads; /* 0: as many as there are processors */
     bool quiet;
     const char *initial, *initial_file; /* or NULL: as the format says */
+    uint64_t scan_limit;                /* 0: ISO_SCAN_LIMIT */
 };
 
-/* The rows of --format, --initial and --initial-file: `base` is where the options struct has its struct app_load; each
+/* The rows of --format, --scan-limit, --initial and --initial-file: `base` is where the options struct has its struct app_load; each
  * command says in its own words what they are about. */
 #define APP_LOAD_ROWS(base, about_format, about_initial, about_file)                                                   \
     {.type = APP_CHOICE,                                                                                               \
@@ -25,6 +26,14 @@ struct app_load {
      .choices = ISO_FORMAT_NAMES,                                                                                      \
      .offset = (base) + offsetof(struct app_load, format),                                                             \
      .help = (about_format)},                                                                                          \
+        {.type = APP_NUMBER,                                                                                           \
+         .name = "scan-limit",                                                                                         \
+         .argument = "N",                                                                                              \
+         .offset = (base) + offsetof(struct app_load, scan_limit),                                                     \
+         .least = 1,                                                                                                   \
+         .most = UINT32_MAX,                                                                                           \
+         .help = "A row set that covers more than N (10000) keys is not judged, but for\n"                             \
+                 "the rows that it has."},                                                                             \
         {.type = APP_TEXT,                                                                                             \
          .name = "initial",                                                                                            \
          .argument = "VALUE",                                                                                          \

@@ -20,8 +20,7 @@ void iso_base64_encode(const uint8_t *bytes, size_t size, char *text)
     text[3] = '=';
 }
 
-/* A digit's six bits, or -1. */
-static int digit_value(char c)
+int iso_base64_digit(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
@@ -29,7 +28,7 @@ static int digit_value(char c)
         return c - 'a' + 26;
     if (c >= '0' && c <= '9')
         return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
+    return c == '+' ? 62 : c == '/' ? 63 : c == '=' ? ISO_BASE64_END : ISO_BASE64_NONE;
 }
 
 bool iso_base64_decode(const char *text, size_t length, uint8_t *bytes, size_t *size)
@@ -41,7 +40,7 @@ bool iso_base64_decode(const char *text, size_t length, uint8_t *bytes, size_t *
         int padding = i + 4 < length ? 0 : (text[i + 3] == '=') + (text[i + 3] == '=' && text[i + 2] == '=');
         int32_t group = 0;
         for (int j = 0; j < 4; j++) {
-            int value = j >= 4 - padding ? 0 : digit_value(text[i + j]);
+            int value = j >= 4 - padding ? 0 : iso_base64_digit(text[i + j]);
             if (value < 0)
                 return false;
             group = group << 6 | value;

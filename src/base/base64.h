@@ -12,6 +12,10 @@ static inline size_t iso_base64_length(size_t size)
     return (size + 2) / 3 * 4;
 }
 
+/* A digit's six bits, or one of these, which are below all digits. */
+enum { ISO_BASE64_END = -1, ISO_BASE64_NONE = -2 };
+int iso_base64_digit(char c);
+
 void iso_base64_encode(const uint8_t *bytes, size_t size, char *text);
 
 /* Writes at most length / 4 * 3 bytes (text and bytes may be the same memory); false if the text is not base64. */

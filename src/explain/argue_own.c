@@ -11,7 +11,7 @@ struct own {
 
 static const char *name_of(const struct own *own, uint32_t operation, char text[32])
 {
-    snprintf(text, 32, "operation %u", (unsigned)(operation - own->history->first_operation[own->reader]));
+    snprintf(text, 32, "operation %u", (unsigned)iso_history_step(own->history, own->reader, operation));
     return text;
 }
 

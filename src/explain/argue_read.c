@@ -30,8 +30,9 @@ static void put_moment(struct iso_argument *argument, const struct read *read)
                         : read->moment.own     ? ", from that operation's own snapshot at"
                         : read->moment.lock    ? " under a lock, so just below its commit at"
                                                : ", from its snapshot at";
-    argue_step(argument, "%T read %K in its %O%s %M.", read->reader, read->key, read->reader, read->operation, where,
-               read->moment.at);
+    bool is_row, of_set = iso_history_in_range(read->history, read->operation, &is_row);
+    argue_step(argument, "%T read %s%K in its %O%s %M.", read->reader, of_set ? "a range that covers " : "", read->key,
+               read->reader, read->operation, where, read->moment.at);
 }
 
 static bool has_version(const struct read *read, const struct iso_party *writer)
@@ -97,6 +98,11 @@ static void put_actual(struct iso_argument *argument, const struct read *read)
                    &claim->actual, by, cts, read->visible, read->moment.at);
     else if (!strcmp(kind, "absent"))
         argue_step(argument, "However, it read %C, as if there were no version: a contradiction.", &claim->actual);
+    else if (!strcmp(kind, "missing-row"))
+        argue_step(argument, "However, %k is not among the rows that it found in that range: a contradiction.",
+                   read->key);
+    else if (!strcmp(kind, "extra-row"))
+        argue_step(argument, "However, it found %k there, with %C: a contradiction.", read->key, &claim->actual);
     else if (!strcmp(kind, "intermediate") && by != ISO_NONE)
         argue_step(argument,
                    "However, it read %C, a state of %k in the midst of %T, which went on to change it: a "

@@ -132,7 +132,7 @@ static void put_directive(struct iso_argument *argument, char directive, va_list
         break;
     case 'O':
         transaction = va_arg(*values, uint32_t);
-        put_number(text, "operation ", va_arg(*values, uint32_t) - history->first_operation[transaction]);
+        put_number(text, "operation ", iso_history_step(history, transaction, va_arg(*values, uint32_t)));
         break;
     case 'W':
         put_write(text, history, va_arg(*values, uint32_t));

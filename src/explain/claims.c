@@ -166,9 +166,11 @@ static enum iso_status find_operation(struct reading *reading)
     uint32_t first = history->first_operation[party->transaction];
     uint32_t count = history->first_operation[party->transaction + 1] - first, said = given_operation(reading);
     for (uint32_t i = 0; i < count; i++) {
-        bool is_it = said == ISO_NONE ? is_read && history->key[first + i] == claim->key &&
-                                            !iso_kind_writes(history->kind[first + i])
-                                      : said == i;
+        bool is_it =
+            said == ISO_NONE
+                ? is_read && history->key[first + i] == claim->key && !iso_kind_writes(history->kind[first + i])
+                : said == iso_history_step(history, party->transaction, first + i) &&
+                      (!history->range_count || claim->key == ISO_NONE || history->key[first + i] == claim->key);
         if (is_it && claim->operation == ISO_NONE)
             claim->operation = first + i;
     }

@@ -12,16 +12,11 @@ static iso_atom *copy_atoms(struct iso_history *history, const struct iso_histor
     return map;
 }
 
-static iso_atom translate(const iso_atom *map, iso_atom atom)
-{
-    return !(atom & ISO_ATOM_TABLE) || atom == ISO_ABSENT ? atom : map[atom & ~ISO_ATOM_TABLE];
-}
-
 static uint32_t *copy_keys(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms)
 {
     uint32_t *map = iso_allocate(((size_t)block->key_count + 1) * sizeof *map);
     for (uint32_t i = 0; i < block->key_count; i++) {
-        map[i] = iso_history_key(history, translate(atoms, block->key_atom[i]));
+        map[i] = iso_history_key(history, history_translate(atoms, block->key_atom[i]));
         history->key_use[map[i]] |= block->key_use[i];
     }
     return map;
@@ -31,7 +26,7 @@ static uint32_t *copy_sessions(struct iso_history *history, const struct iso_his
 {
     uint32_t *map = iso_allocate(((size_t)block->session_count + 1) * sizeof *map);
     for (uint32_t i = 0; i < block->session_count; i++)
-        map[i] = iso_history_session(history, translate(atoms, block->session_atom[i]));
+        map[i] = iso_history_session(history, history_translate(atoms, block->session_atom[i]));
     return map;
 }
 
@@ -46,7 +41,7 @@ static void append_lists(struct iso_history *history, const struct iso_history *
     for (uint32_t i = 0; i < lists; i++)
         history->list_first[history->list_count + 1 + i] = history->element_count + block->list_first[i + 1];
     for (uint64_t i = 0; i < elements; i++)
-        history->element[history->element_count + i] = translate(atoms, block->element[i]);
+        history->element[history->element_count + i] = history_translate(atoms, block->element[i]);
     history->list_count += lists;
     history->element_count += elements;
 }
@@ -80,7 +75,7 @@ static void append_values(struct iso_history *history, const struct iso_history 
         if (iso_kind_of(block, i) == ISO_READ_LIST)
             to[i] = value + list_base;
         else
-            to[i] = translate(atoms, value);
+            to[i] = history_translate(atoms, value);
     }
 }
 
@@ -151,7 +146,7 @@ static void append_transactions(struct iso_history *history, const struct iso_hi
     memcpy(history->sts + at, block->sts, count * sizeof *block->sts);
     memcpy(history->cts + at, block->cts, count * sizeof *block->cts);
     for (uint32_t i = 0; i < count; i++) {
-        history->tid[at + i] = translate(atoms, block->tid[i]);
+        history->tid[at + i] = history_translate(atoms, block->tid[i]);
         history->session[at + i] = sessions[block->session[i]];
         history->first_operation[at + i + 1] = history->operation_count + block->first_operation[i + 1];
     }
@@ -184,6 +179,7 @@ void iso_history_append(struct iso_history *history, const struct iso_history *b
     for (uint32_t i = 0; i < block->transaction_count; i++)
         history->origin[history->transaction_count + i] =
             iso_origin(input, iso_origin_place(block->origin[i]) + line_base);
+    history_append_ranges(history, block, atoms);
     append_lists(history, block, atoms);
     append_snapshots(history, block);
     history->operation_count += block->operation_count;

@@ -241,6 +241,7 @@ enum iso_status iso_history_finish(struct iso_history *history, struct iso_error
     history_reserve_elements(history, 1);
     if (history->snapshot_count)
         history_reserve_snapshots(history, 0, 1);
+    history_expand_ranges(history);
     if (status == ISO_OK)
         status = check_keys(history, error);
     if (status == ISO_OK && history->clock == ISO_CLOCK_NONE && (history->snapshot_count || history->xid))

@@ -1,4 +1,5 @@
 /* Repeats: transactions that stand in the input again, word for word. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -9,7 +10,7 @@ static bool same_stamp(const uint64_t *physical, const uint64_t *logical, uint32
     return physical[a] == physical[b] && (!logical || logical[a] == logical[b]);
 }
 
-static bool same_snapshot(const struct iso_history *history, uint64_t a, uint64_t b)
+bool history_same_snapshot(const struct iso_history *history, uint64_t a, uint64_t b)
 {
     const struct iso_snapshot *left = &history->snapshots[a], *right = &history->snapshots[b];
     return left->xmin == right->xmin && left->xmax == right->xmax && left->xip_count == right->xip_count &&
@@ -31,7 +32,7 @@ static bool same_operation(const struct iso_history *history, uint32_t a, uint32
     uint8_t kind = history->kind[a];
     if (kind != history->kind[b] || history->key[a] != history->key[b])
         return false;
-    if ((kind & ISO_OPERATION_SNAPSHOT) && !same_snapshot(history, history->ots[a], history->ots[b]))
+    if ((kind & ISO_OPERATION_SNAPSHOT) && !history_same_snapshot(history, history->ots[a], history->ots[b]))
         return false;
     if ((kind & ISO_OPERATION_OTS) && !(kind & ISO_OPERATION_SNAPSHOT) &&
         !same_stamp(history->ots, history->ots_logical, a, b))
@@ -52,7 +53,7 @@ static bool same_place_in_time(const struct iso_history *history, uint32_t a, ui
            (!history->xid || history->xid[a] == history->xid[b]) &&
            (!history->begun || history->begun[a] == history->begun[b]) &&
            (!history->ended || history->ended[a] == history->ended[b]) &&
-           (left == right || (left != ISO_NONE && right != ISO_NONE && same_snapshot(history, left, right)));
+           (left == right || (left != ISO_NONE && right != ISO_NONE && history_same_snapshot(history, left, right)));
 }
 
 static bool same_content(const struct iso_history *history, uint32_t a, uint32_t b)
@@ -115,7 +116,7 @@ static size_t find(const struct iso_history *history, const uint32_t *slots, siz
 
 uint32_t iso_history_drop_repeats(struct iso_history *history)
 {
-    uint32_t kept = 0, count = history->transaction_count;
+    uint32_t kept = 0, count = history->transaction_count, ranges_seen = 0, ranges_kept = 0;
     size_t size = 64;
     while (size < (size_t)count * 2)
         size *= 2;
@@ -123,16 +124,24 @@ uint32_t iso_history_drop_repeats(struct iso_history *history)
     memset(slots, 0xff, size * sizeof *slots); /* ISO_NONE */
     for (uint32_t t = 0; t < count; t++) {
         size_t slot = find(history, slots, size - 1, history->tid[t]);
-        if (slots[slot] != ISO_NONE && same_content(history, slots[slot], t))
+        struct history_range_run ranges = history_ranges_of(history, t, ranges_seen, history->range_count);
+        ranges_seen = ranges.end;
+        if (slots[slot] != ISO_NONE && same_content(history, slots[slot], t) &&
+            history_same_ranges(history, history_ranges_of(history, slots[slot], 0, ranges_kept), ranges))
             continue;
         if (kept != t)
             move_transaction(history, kept, t);
+        for (uint32_t i = ranges.first; i < ranges.end; i++, ranges_kept++) {
+            history->ranges[ranges_kept] = history->ranges[i];
+            history->ranges[ranges_kept].transaction = kept;
+        }
         if (slots[slot] == ISO_NONE)
             slots[slot] = kept;
         kept++;
     }
     iso_free(slots);
     history->transaction_count = kept;
+    history->range_count = ranges_kept;
     history->operation_count = count ? history->first_operation[kept] : 0;
     return count - kept;
 }
@@ -140,6 +149,7 @@ uint32_t iso_history_drop_repeats(struct iso_history *history)
 void iso_history_drop_operations(struct iso_history *history, const bool *drops)
 {
     uint32_t kept = 0, o = 0;
+    assert(!history->range_count);
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         uint32_t end = t + 1 < history->transaction_count ? history->first_operation[t + 1] : history->operation_count;
         history->first_operation[t] = kept;

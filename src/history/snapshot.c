@@ -97,6 +97,13 @@ void history_hide_own(struct iso_history *history, uint32_t transaction)
         if (iso_snapshot_sees(history, its, xid))
             hide(history, its, xid);
     }
+    for (uint32_t i = history->range_count; i-- > 0 && history->ranges[i].transaction == transaction;) {
+        if (!(history->ranges[i].kind & ISO_OPERATION_SNAPSHOT))
+            continue;
+        struct iso_snapshot *its = &history->snapshots[history->ranges[i].ots];
+        if (iso_snapshot_sees(history, its, xid))
+            hide(history, its, xid);
+    }
 }
 
 uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *from, uint32_t snapshot)

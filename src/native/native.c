@@ -38,7 +38,7 @@ void iso_native_init(struct iso_native *native)
 {
     iso_json_init(&native->json);
     native->fault = NULL;
-    native->takes_unknown = false;
+    native->of_file = false;
 }
 
 void iso_native_release(struct iso_native *native)
@@ -47,6 +47,21 @@ void iso_native_release(struct iso_native *native)
 }
 
 /* ---- operations ---- */
+
+/* Its rows have the set's time. */
+static bool add_set(struct iso_history *history, const struct native_operation *read)
+{
+    struct iso_range range = read->range;
+    if (read->has_ots)
+        range.kind = ISO_OPERATION_OTS;
+    else
+        range.kind =
+            (uint8_t)((read->has_snapshot ? ISO_OPERATION_SNAPSHOT : 0) | (read->lock ? ISO_OPERATION_LOCK : 0));
+    range.ots = read->has_ots ? read->ots.physical : read->has_snapshot ? read->snapshot : 0;
+    range.ots_logical = read->has_ots ? read->ots.logical : 0;
+    iso_history_range(history, &range, read->rows);
+    return true;
+}
 
 static bool add_operation(struct iso_native *native, struct iso_history *history, struct transaction *transaction)
 {
@@ -59,6 +74,8 @@ static bool add_operation(struct iso_native *native, struct iso_history *history
     if (history->clock == ISO_CLOCK_NONE)
         history->clock = read.clock;
     transaction->clock = read.clock;
+    if (read.is_set)
+        return add_set(history, &read);
     if (history->operation_count == history->operation_capacity)
         iso_history_reserve_operations(history, 1);
     uint32_t operation = history->operation_count++;

@@ -36,7 +36,7 @@ struct iso_native_fault {
 struct iso_native {
     struct iso_json json;
     struct iso_native_fault *fault;
-    bool takes_unknown; /* writes of values that nobody knows; false at first */
+    bool of_file; /* takes what records of topics must not have: values that nobody knows, row sets; false at first */
 };
 
 void iso_native_init(struct iso_native *native);

@@ -9,6 +9,9 @@
 struct native_operation {
     enum iso_operation_kind kind;
     bool has_value, is_list, is_unknown, has_ots, has_snapshot, lock;
+    bool is_set; /* a row set: `range`, and its rows are the last `rows` operations of the history */
+    struct iso_range range;
+    uint32_t rows;
     iso_atom key, value; /* value: or the index of a list */
     struct iso_stamp ots;
     uint32_t snapshot;
@@ -40,6 +43,14 @@ bool native_take_snapshot(struct iso_native *native, struct iso_history *history
                           struct iso_json_text text, uint32_t *snapshot);
 bool native_read_snapshot(struct iso_native *native, struct iso_history *history, uint32_t *snapshot);
 bool native_read_operation(struct iso_native *native, struct iso_history *history, struct native_operation *operation);
+
+/* "from", "to" and "rows" of a row set. Rows are added to the history; a set without "rows" is refused by
+ * native_check_set, as what else does not fit. `at`: where the set begins. */
+bool native_read_bound(struct iso_native *native, const char *what, struct iso_history *history, iso_atom *bound);
+bool native_read_rows(struct iso_native *native, struct iso_history *history, struct native_operation *operation);
+bool native_check_set(struct iso_native *native, const char *at, const struct iso_history *history,
+                      const struct native_operation *operation);
+bool native_read_value(struct iso_native *native, struct iso_history *history, struct native_operation *operation);
 
 /* Adds the operation at the cursor if it is of a usual shape, and those behind it as long as they are. False:
  * it is not, and nothing was taken. */

@@ -9,6 +9,11 @@ enum {
     SEEN_LOCK = 16,
     SEEN_SNAPSHOT = 32,
     SEEN_UNKNOWN = 64,
+    SEEN_FROM = 128,
+    SEEN_TO = 256,
+    SEEN_ROWS = 512,
+    SEEN_PARTIAL = 1024,
+    SEEN_OF_SET = SEEN_FROM | SEEN_TO | SEEN_ROWS | SEEN_PARTIAL,
     REASON_BYTES = 32 /* the most of why a value is not known */
 };
 
@@ -25,20 +30,23 @@ static bool equals_in_any_case(const struct iso_json_text *text, const char *wor
     return true;
 }
 
-static bool read_kind(struct iso_native *native, enum iso_operation_kind *kind)
+static bool read_kind(struct iso_native *native, struct native_operation *operation)
 {
     static const struct {
         const char *letter, *word;
         enum iso_operation_kind kind;
     } kinds[] = {
         {"r", "read", ISO_READ}, {"w", "write", ISO_WRITE}, {"a", "append", ISO_APPEND}, {"d", "delete", ISO_DELETE}};
-    static const char expected[] = "\"r\", \"w\", \"a\" or \"d\"";
+    static const char expected[] = "\"r\", \"w\", \"a\", \"d\" or \"q\"";
     struct iso_json_text text;
     const char *at = native_read_word(native, "t", expected, &text);
     if (!at)
         return false;
+    operation->is_set = equals_in_any_case(&text, "q") || equals_in_any_case(&text, "query");
+    if (operation->is_set)
+        return native->of_file || native_refuse(native, at, "a row set: they are judged in files, not yet in streams");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        *kind = kinds[i].kind;
+        operation->kind = kinds[i].kind;
         if (equals_in_any_case(&text, kinds[i].letter) || equals_in_any_case(&text, kinds[i].word))
             return true;
     }
@@ -81,7 +89,7 @@ static bool read_list(struct iso_native *native, struct iso_history *history, ui
     return native->json.code == ISO_JSON_FINE || native_scanner_fault(native);
 }
 
-static bool read_value(struct iso_native *native, struct iso_history *history, struct native_operation *operation)
+bool native_read_value(struct iso_native *native, struct iso_history *history, struct native_operation *operation)
 {
     enum iso_json_type type = iso_json_peek(&native->json);
     if (type == ISO_JSON_NULL)
@@ -109,7 +117,7 @@ static bool read_unknown(struct iso_native *native, struct iso_history *history,
     const char *at = native_read_word(native, "unknown", "a word of a to z and -", &text);
     if (!at)
         return false;
-    if (!native->takes_unknown)
+    if (!native->of_file)
         return native_refuse(native, at, "unknown stands in joined histories only, expected \"v\"");
     if (!is_reason(&text))
         return native_refuse(native, at, "unknown is \"%.*s\", expected a word of a to z and -", native_shown(&text),
@@ -129,6 +137,10 @@ static unsigned known_member(const struct iso_json_text *name)
     return iso_json_is(name, "lock")       ? SEEN_LOCK
            : iso_json_is(name, "snapshot") ? SEEN_SNAPSHOT
            : iso_json_is(name, "unknown")  ? SEEN_UNKNOWN
+           : iso_json_is(name, "from")     ? SEEN_FROM
+           : iso_json_is(name, "to")       ? SEEN_TO
+           : iso_json_is(name, "rows")     ? SEEN_ROWS
+           : iso_json_is(name, "partial")  ? SEEN_PARTIAL
                                            : 0;
 }
 
@@ -139,11 +151,11 @@ static bool read_member(struct iso_native *native, struct iso_history *history, 
         return true;
     switch (member) {
     case SEEN_KIND:
-        return read_kind(native, &operation->kind);
+        return read_kind(native, operation);
     case SEEN_KEY:
         return native_read_atom(native, "k", history, &operation->key);
     case SEEN_VALUE:
-        return read_value(native, history, operation);
+        return native_read_value(native, history, operation);
     case SEEN_OTS:
         operation->has_ots = true;
         return native_read_stamp(native, "ots", &operation->ots, &operation->clock);
@@ -154,14 +166,35 @@ static bool read_member(struct iso_native *native, struct iso_history *history, 
         return native_read_snapshot(native, history, &operation->snapshot);
     case SEEN_UNKNOWN:
         return read_unknown(native, history, operation);
+    case SEEN_FROM:
+        return native_read_bound(native, "from", history, &operation->range.from);
+    case SEEN_TO:
+        return native_read_bound(native, "to", history, &operation->range.to);
+    case SEEN_ROWS:
+        return native_read_rows(native, history, operation);
+    case SEEN_PARTIAL:
+        return native_read_boolean(native, "partial", &operation->range.is_partial);
     default:
         return iso_json_skip(&native->json) || native_scanner_fault(native);
     }
 }
 
+static bool check_set_shape(struct iso_native *native, const char *at, unsigned seen)
+{
+    static const char set[] = "{\"t\":\"q\",\"from\":..,\"to\":..,\"rows\":{..}}";
+    if (!(seen & SEEN_ROWS))
+        return native_refuse(native, at, "a row set lacks \"rows\", expected %s", set);
+    return !(seen & (SEEN_KEY | SEEN_VALUE | SEEN_UNKNOWN)) ||
+           native_refuse(native, at, "a row set with \"%s\", expected %s", seen & SEEN_KEY ? "k" : "v", set);
+}
+
 static bool check_shape(struct iso_native *native, const char *at, unsigned seen,
                         const struct native_operation *operation)
 {
+    if (operation->is_set)
+        return check_set_shape(native, at, seen);
+    if (seen & SEEN_OF_SET)
+        return native_refuse(native, at, "an operation on one key with members of a row set, expected \"t\":\"q\"");
     if (!(seen & SEEN_KIND) || !(seen & SEEN_KEY))
         return native_refuse(native, at, "an operation lacks \"%s\", expected %s", seen & SEEN_KIND ? "k" : "t", shape);
     if (operation->is_unknown && (operation->kind != ISO_WRITE || seen & SEEN_VALUE))
@@ -182,7 +215,8 @@ bool native_read_operation(struct iso_native *native, struct iso_history *histor
     if (iso_json_peek(&native->json) != ISO_JSON_OBJECT)
         return native_wrong_type(native, "an operation", shape);
     const char *at = native->json.at;
-    *operation = (struct native_operation){.clock = operation->clock, .value = ISO_ABSENT};
+    *operation = (struct native_operation){
+        .clock = operation->clock, .value = ISO_ABSENT, .range = {.from = ISO_ABSENT, .to = ISO_ABSENT}};
     if (!iso_json_enter_object(&native->json))
         return native_scanner_fault(native);
     while (iso_json_member(&native->json, &name)) {
@@ -192,5 +226,6 @@ bool native_read_operation(struct iso_native *native, struct iso_history *histor
     }
     if (native->json.code != ISO_JSON_FINE)
         return native_scanner_fault(native);
-    return check_shape(native, at, seen, operation);
+    return check_shape(native, at, seen, operation) &&
+           (!operation->is_set || native_check_set(native, at, history, operation));
 }

@@ -11,7 +11,7 @@ void piece_init(struct piece *piece)
 {
     memset(piece, 0, sizeof *piece);
     iso_native_init(&piece->native);
-    piece->native.takes_unknown = true;
+    piece->native.of_file = true;
     iso_history_init(&piece->block);
 }
 
@@ -225,7 +225,7 @@ void piece_parse(struct piece *piece)
 enum iso_status piece_read_initial(struct piece *piece, struct iso_history *history)
 {
     piece->first = true;
-    piece->native.takes_unknown = false;
+    piece->native.of_file = false;
     const char *at = start_of(piece), *end = piece->text + piece->length;
     if (iso_native_read_initial(&piece->native, at, (size_t)(end - at), history, &piece->fault) == ISO_OK)
         return ISO_OK;

@@ -50,7 +50,7 @@ void iso_report_breach(const struct iso_verdict *verdict, const struct iso_viola
 static inline uint32_t iso_report_operation_index(const struct iso_history *history, uint32_t transaction,
                                                   uint32_t operation)
 {
-    return operation - history->first_operation[transaction];
+    return iso_history_step(history, transaction, operation);
 }
 
 /* NOCONFLICT: the first write of the key by the transaction, or ISO_NONE. */

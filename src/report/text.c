@@ -156,6 +156,10 @@ static const char *explain_read(enum iso_violation_kind kind, enum iso_level lev
                                : "Its writer committed after this transaction, so it comes later in the order.";
     case ISO_ABSENT_READ:
         return "The read found nothing, although a version was there.";
+    case ISO_MISSING_ROW:
+        return "The row was there and lies within the bounds of the row set, which does not contain it: a phantom.";
+    case ISO_EXTRA_ROW:
+        return "The row set contains a row that was not there.";
     default:
         return level == ISO_SI ? "An older version: a newer one was committed before the snapshot of this read."
                                : "An older version: a newer one was committed before this transaction committed.";
@@ -173,6 +177,10 @@ static const char *name_of_read(enum iso_violation_kind kind)
         return "read from the future";
     case ISO_ABSENT_READ:
         return "read of nothing where a version was";
+    case ISO_MISSING_ROW:
+        return "row missing from a row set";
+    case ISO_EXTRA_ROW:
+        return "row too many in a row set";
     default:
         return "stale read";
     }

@@ -5,7 +5,8 @@
 #include "base/payload.h"
 
 static const char *const names[ISO_UNJUDGED_REASONS] = {
-    "unknown-writer", "before-start", "unknown-value", "schema", "ddl", "lossy", "spelling", "own-order", "xa"};
+    "unknown-writer", "before-start", "unknown-value", "schema", "ddl",
+    "lossy",          "spelling",     "own-order",     "xa",     "scan-limit"};
 
 const char *iso_unjudged_name(enum iso_unjudged reason)
 {

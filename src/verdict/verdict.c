@@ -214,6 +214,25 @@ static int compare_in_history(const void *left, const void *right, void *history
     return iso_violation_compare(history, left, right);
 }
 
+/* Engines judge row sets as reads; of what a set lacks, or has too much, the words are others. */
+static void name_row_sets(struct iso_verdict *verdict)
+{
+    const struct iso_history *history = verdict->history;
+    for (uint32_t i = 0; history->range_count && i < verdict->violation_count; i++) {
+        struct iso_violation *violation = &verdict->violations[i];
+        bool is_row;
+        if (violation->axiom != ISO_EXT || violation->operation == ISO_NONE ||
+            !iso_history_in_range(history, violation->operation, &is_row))
+            continue;
+        if (!is_row)
+            violation->kind = ISO_MISSING_ROW;
+        else if (violation->expected.is_list ? !violation->expected.count : violation->expected.atom == ISO_ABSENT)
+            violation->kind = ISO_EXTRA_ROW;
+    }
+    verdict->reads_unjudged += history->ranges_skipped;
+    verdict->unjudged[ISO_UNJUDGED_SCAN_LIMIT] += history->ranges_skipped;
+}
+
 void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged)
 {
     uint64_t found = 0;
@@ -222,6 +241,7 @@ void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged)
     if (verdict->violation_count)
         qsort_r(verdict->violations, verdict->violation_count, sizeof *verdict->violations, compare_in_history,
                 (void *)verdict->history);
+    name_row_sets(verdict);
     verdict->sorted = true;
     verdict->reason = NULL;
     if (found) {
@@ -269,9 +289,9 @@ const char *iso_axiom_name(enum iso_axiom axiom)
 const char *iso_violation_kind_name(enum iso_violation_kind kind)
 {
     static const char *const names[] = {
-        NULL,           "uncommitted",   "intermediate", "future",  "absent",    "stale", "snapshot-order",
-        "interval",     "shared-cts",    "cts-cycle",    "missing", "unwritten", "value", "aborted",
-        "before-image", "other-content", "gap"};
+        NULL,           "uncommitted",   "intermediate", "future",      "absent",    "stale", "snapshot-order",
+        "interval",     "shared-cts",    "cts-cycle",    "missing",     "unwritten", "value", "aborted",
+        "before-image", "other-content", "gap",          "missing-row", "extra-row"};
     return names[kind];
 }
 

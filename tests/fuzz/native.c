@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct iso_history history;
     char *text = fuzz_padded(data, size);
     iso_native_init(&native);
-    native.takes_unknown = true;
+    native.of_file = true;
     iso_history_init(&history);
     for (uint32_t round = 0; round < 2; round++) {
         if (iso_native_read_transaction(&native, text, size, 1, &history, &fault) == ISO_OK) {

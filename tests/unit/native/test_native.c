@@ -214,7 +214,7 @@ static void values_that_nobody_knows(void **state)
          "a write with \"v\" of a value that nobody knows, expected a write without \"v\"", 24},
         {"{'t':'w','k':1,'v':'\\u0002x'}", "v begins with U+0002, which is reserved", 43},
     };
-    fixture->native.takes_unknown = true;
+    fixture->native.of_file = true;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char text[200];
         int length = snprintf(text, sizeof text, "{\"tid\":1,\"sid\":1,\"ops\":[%s]}", wrong[i].operation);
@@ -361,8 +361,8 @@ static const struct mistake mistakes[] = {
     {OP "7]}", "an operation is a number, expected {\"t\":..,\"k\":..,\"v\":..}", 24},
     {OP "{\"k\":1}]}", "an operation lacks \"t\", expected {\"t\":..,\"k\":..,\"v\":..}", 24},
     {OP "{\"t\":\"r\"}]}", "an operation lacks \"k\", expected {\"t\":..,\"k\":..,\"v\":..}", 24},
-    {OP "{\"t\":\"x\",\"k\":1}]}", "t is \"x\", expected \"r\", \"w\", \"a\" or \"d\"", 29},
-    {OP "{\"t\":1,\"k\":1}]}", "t is a number, expected \"r\", \"w\", \"a\" or \"d\"", 29},
+    {OP "{\"t\":\"x\",\"k\":1}]}", "t is \"x\", expected \"r\", \"w\", \"a\", \"d\" or \"q\"", 29},
+    {OP "{\"t\":1,\"k\":1}]}", "t is a number, expected \"r\", \"w\", \"a\", \"d\" or \"q\"", 29},
     {OP "{\"t\":\"r\",\"k\":null}]}", "k is null, expected an integer or a string", 37},
     {OP "{\"t\":\"r\",\"k\":{}}]}", "k is an object, expected an integer or a string", 37},
     {OP "{\"t\":\"w\",\"k\":1,\"v\":2.0}]}", "v is a number with a fraction or exponent, expected an integer", 43},

@@ -1,0 +1,57 @@
+/* Row sets of the native format: bounds, and the rows that were found between them. */
+#include "history/index.h"
+#include "native/native_private.h"
+
+bool native_read_bound(struct iso_native *native, const char *what, struct iso_history *history, iso_atom *bound)
+{
+    return native_is_null(native) || native_read_atom(native, what, history, bound);
+}
+
+bool native_read_rows(struct iso_native *native, struct iso_history *history, struct native_operation *operation)
+{
+    struct iso_json_text name;
+    if (iso_json_peek(&native->json) != ISO_JSON_OBJECT)
+        return native_wrong_type(native, "rows", "an object, key by key: {\"7\":\"value\"}");
+    if (!iso_json_enter_object(&native->json))
+        return native_scanner_fault(native);
+    while (iso_json_member(&native->json, &name)) {
+        struct native_operation row = {.value = ISO_ABSENT};
+        iso_atom key = iso_atoms_text(&history->atoms, name.at, name.length);
+        iso_json_space(&native->json);
+        const char *at = native->json.at;
+        if (!native_read_value(native, history, &row))
+            return false;
+        if (!row.has_value)
+            return native_refuse(native, at, "a row that is null, expected a value: what is not there is left out");
+        iso_history_reserve_operations(history, 1);
+        uint32_t o = history->operation_count++;
+        history->kind[o] = row.is_list ? ISO_READ_LIST : ISO_READ;
+        history->key[o] = iso_history_key(history, key);
+        history->value[o] = row.value;
+        operation->rows++;
+    }
+    return native->json.code == ISO_JSON_FINE || native_scanner_fault(native);
+}
+
+bool native_check_set(struct iso_native *native, const char *at, const struct iso_history *history,
+                      const struct native_operation *operation)
+{
+    const struct iso_range *range = &operation->range;
+    const struct iso_atoms *atoms = &history->atoms;
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (range->from != ISO_ABSENT && range->to != ISO_ABSENT && iso_atom_compare(atoms, range->from, range->to) > 0)
+        return native_refuse(native, at,
+                             "a row set from above its end, expected \"from\" at or below \"to\": integers "
+                             "by size, then texts by bytes");
+    for (uint32_t o = history->operation_count - operation->rows; o < history->operation_count; o++) {
+        iso_atom key = history->key_atom[history->key[o]];
+        if ((range->from == ISO_ABSENT || iso_atom_compare(atoms, range->from, key) <= 0) &&
+            (range->to == ISO_ABSENT || iso_atom_compare(atoms, key, range->to) <= 0))
+            continue;
+        const char *text = iso_atom_text(atoms, key, buffer, &length);
+        return native_refuse(native, at, "row %.*s lies outside of the bounds of its set",
+                             (int)(length < 60 ? length : 60), text);
+    }
+    return true;
+}

@@ -1,0 +1,185 @@
+#include "predicate/aggregate.h"
+
+#include "base/memory.h"
+#include "predicate/lexer.h"
+
+/* ---- reading ---- */
+
+static const struct {
+    const char *name;
+    enum iso_aggregate_kind kind;
+} functions[] = {
+    {"count", ISO_AGGREGATE_COUNT}, {"sum", ISO_AGGREGATE_SUM}, {"min", ISO_AGGREGATE_MIN}, {"max", ISO_AGGREGATE_MAX}};
+
+static bool parse_function(struct predicate_lexer *lexer, struct iso_aggregate *aggregate)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (predicate_word_is(&lexer->word, functions[i].name)) {
+            aggregate->kind = functions[i].kind;
+            return predicate_lexer_next(lexer);
+        }
+    return predicate_lexer_refuse(lexer, "count, sum, min or max");
+}
+
+static bool parse_column(struct predicate_lexer *lexer, struct iso_aggregate *aggregate)
+{
+    struct iso_text name = {0};
+    enum predicate_word_kind kind = lexer->word.kind;
+    if (kind == PREDICATE_NAME)
+        iso_text_put_bytes(&name, lexer->word.text.at, lexer->word.text.length);
+    else if (kind == PREDICATE_QUOTED || kind == PREDICATE_TICKED)
+        predicate_word_unquote(&lexer->word, &name);
+    else
+        return predicate_lexer_refuse(lexer, "a column");
+    aggregate->column =
+        (struct iso_condition_column){{name.bytes, name.used}, predicate_lexer_place(lexer), kind == PREDICATE_QUOTED};
+    return predicate_lexer_next(lexer);
+}
+
+static bool parse(struct predicate_lexer *lexer, struct iso_aggregate *aggregate)
+{
+    if (!parse_function(lexer, aggregate))
+        return false;
+    if (aggregate->kind == ISO_AGGREGATE_COUNT && lexer->word.kind == PREDICATE_END) {
+        aggregate->kind = ISO_AGGREGATE_ROWS;
+        return true;
+    }
+    if (lexer->word.kind != PREDICATE_OPEN)
+        return predicate_lexer_refuse(lexer, "'(' and a column");
+    if (!predicate_lexer_next(lexer))
+        return false;
+    bool rows = aggregate->kind == ISO_AGGREGATE_COUNT && lexer->word.kind == PREDICATE_STAR;
+    aggregate->kind = rows ? ISO_AGGREGATE_ROWS : aggregate->kind;
+    if (rows ? !predicate_lexer_next(lexer) : !parse_column(lexer, aggregate))
+        return false;
+    if (lexer->word.kind != PREDICATE_CLOSE)
+        return predicate_lexer_refuse(lexer, "')'");
+    return predicate_lexer_next(lexer) &&
+           (lexer->word.kind == PREDICATE_END || predicate_lexer_refuse(lexer, "the end"));
+}
+
+enum iso_status iso_aggregate_parse(struct iso_aggregate *aggregate, const char *text, size_t length,
+                                    struct iso_error *error)
+{
+    struct predicate_lexer lexer;
+    *aggregate = (struct iso_aggregate){0};
+    if (predicate_lexer_start(&lexer, text, length, error) && parse(&lexer, aggregate))
+        return ISO_OK;
+    iso_aggregate_release(aggregate);
+    return error->status;
+}
+
+void iso_aggregate_release(struct iso_aggregate *aggregate)
+{
+    iso_free((char *)(uintptr_t)aggregate->column.name.at);
+    *aggregate = (struct iso_aggregate){0};
+}
+
+/* ---- adding ---- */
+
+void iso_aggregation_init(struct iso_aggregation *total, const struct iso_aggregate *aggregate,
+                          struct iso_scalar_type type)
+{
+    *total = (struct iso_aggregation){.kind = aggregate->kind, .type = type, .best = {.kind = ISO_SCALAR_NULL}};
+}
+
+void iso_aggregation_release(struct iso_aggregation *total)
+{
+    iso_sum_release(&total->sum);
+}
+
+void iso_aggregation_doubt(struct iso_aggregation *total, enum iso_predicate_reason reason)
+{
+    total->doubt = total->doubt ? total->doubt : (uint8_t)reason;
+}
+
+static void add_number(struct iso_aggregation *total, const struct iso_scalar *cell)
+{
+    static const struct iso_scalar_type numeric = {.value = {.kind = ISO_VALUE_NUMERIC}};
+    struct iso_scalar number = *cell;
+    if (cell->kind == ISO_SCALAR_UNTYPED) /* an integer is one, whatever it was meant for */
+        number = iso_scalar_read(numeric, (struct iso_json_text){cell->text, cell->length});
+    if (number.kind == ISO_SCALAR_INTEGER || (number.kind == ISO_SCALAR_DECIMAL && cell->kind != ISO_SCALAR_UNTYPED))
+        iso_sum_add(&total->sum, &number);
+    else
+        iso_aggregation_doubt(total, number.kind == ISO_SCALAR_WRAPPED ? ISO_PREDICATE_SIGN : ISO_PREDICATE_TYPE);
+}
+
+static void add_ordered(struct iso_aggregation *total, const struct iso_scalar *cell)
+{
+    unsigned better = total->kind == ISO_AGGREGATE_MIN ? ISO_ORDER_LESS : ISO_ORDER_GREATER;
+    if (total->best.kind == ISO_SCALAR_NULL) {
+        total->best = *cell;
+        return;
+    }
+    iso_order order = iso_scalar_compare(cell, &total->best);
+    if (iso_order_reason(order))
+        iso_aggregation_doubt(total, iso_order_reason(order));
+    else if (order == better)
+        total->best = *cell;
+}
+
+void iso_aggregation_add(struct iso_aggregation *total, const struct iso_scalar *cell)
+{
+    if (total->kind != ISO_AGGREGATE_ROWS && cell->kind == ISO_SCALAR_NULL)
+        return;
+    total->count++;
+    if (total->kind == ISO_AGGREGATE_ROWS)
+        return;
+    if (cell->kind == ISO_SCALAR_UNKNOWN)
+        iso_aggregation_doubt(total, ISO_PREDICATE_UNKNOWN);
+    else if (total->kind == ISO_AGGREGATE_SUM)
+        add_number(total, cell);
+    else if (total->kind != ISO_AGGREGATE_COUNT)
+        add_ordered(total, cell);
+}
+
+/* ---- the value ---- */
+
+bool iso_aggregation_put(struct iso_aggregation *total, struct iso_text *text)
+{
+    if (total->doubt)
+        return false;
+    if (total->kind <= ISO_AGGREGATE_COUNT)
+        iso_text_put_unsigned(text, total->count);
+    else if (!total->count || total->best.kind == ISO_SCALAR_OPAQUE)
+        return false;
+    else if (total->kind == ISO_AGGREGATE_SUM)
+        iso_sum_put(&total->sum, text);
+    else
+        iso_scalar_put(text, &total->best);
+    return true;
+}
+
+/* Of a count or a sum. */
+static iso_truth is_number(struct iso_aggregation *total, struct iso_json_text told)
+{
+    static const struct iso_scalar_type numeric = {.value = {.kind = ISO_VALUE_NUMERIC}};
+    struct iso_text text = {0}, spelt = {0};
+    iso_aggregation_put(total, &text);
+    struct iso_scalar value = iso_scalar_read(numeric, (struct iso_json_text){text.bytes, text.used});
+    struct iso_scalar other = iso_scalar_spell(numeric, told, &spelt);
+    iso_truth truth = iso_scalar_test(&value, &other, ISO_ORDER_EQUAL);
+    iso_text_release(&text);
+    iso_text_release(&spelt);
+    return truth;
+}
+
+static iso_truth is_best(const struct iso_aggregation *total, struct iso_json_text told)
+{
+    struct iso_text spelt = {0};
+    struct iso_scalar other = iso_scalar_spell(total->type, told, &spelt);
+    iso_truth truth = iso_scalar_test(&total->best, &other, ISO_ORDER_EQUAL);
+    iso_text_release(&spelt);
+    return truth;
+}
+
+iso_truth iso_aggregation_is(struct iso_aggregation *total, struct iso_json_text told)
+{
+    bool counts = total->kind <= ISO_AGGREGATE_COUNT;
+    if (total->doubt)
+        return iso_truth_make(ISO_TRUTH_TRUE | ISO_TRUTH_FALSE, total->doubt);
+    if (!told.at || (!counts && !total->count))
+        return iso_truth_of(!told.at && !counts && !total->count);
+    return counts || total->kind == ISO_AGGREGATE_SUM ? is_number(total, told) : is_best(total, told);
+}

@@ -1,0 +1,64 @@
+/* Aggregates: one value of many rows, and whether it is what a client was told.
+ *
+ *     iso_aggregate_parse(&aggregate, "sum(amount)", 11, &error)       count, count(*), count(c), sum(c), min(c), max(c)
+ *     iso_aggregation_init(&total, &aggregate, type)                   the type of the column
+ *     iso_aggregation_add(&total, &cell)                               of each row that matches
+ *     iso_aggregation_is(&total, told)                                 true, false, or not known for a reason
+ *
+ * NULLs are passed over; over nothing a count is 0 and all else NULL. Sums are exact, of integers and numerics; min and max
+ * of whatever has an order (scalar.h). A cell that is unknown or not of its type, a double in a sum, or two of which it
+ * is not known which is less make the whole unjudged, with the reason of the first. A count needs only to know what is NULL.
+ *
+ * Errors: ISO_BAD_INPUT, "byte 5: found 'x', expected ...". Ownership: an aggregate owns its column's name; an aggregation
+ * owns its sum, and refers to the text of the least or greatest cell until it is released. Threads: one at a time.
+ */
+#ifndef ISO_PREDICATE_AGGREGATE_H
+#define ISO_PREDICATE_AGGREGATE_H
+
+#include "iso/error.h"
+#include "predicate/condition.h"
+#include "predicate/sum.h"
+
+enum iso_aggregate_kind {
+    ISO_AGGREGATE_ROWS,
+    ISO_AGGREGATE_COUNT,
+    ISO_AGGREGATE_SUM,
+    ISO_AGGREGATE_MIN,
+    ISO_AGGREGATE_MAX
+};
+
+struct iso_aggregate {
+    enum iso_aggregate_kind kind;
+    struct iso_condition_column column; /* but of ISO_AGGREGATE_ROWS */
+};
+
+enum iso_status iso_aggregate_parse(struct iso_aggregate *aggregate, const char *text, size_t length,
+                                    struct iso_error *error);
+void iso_aggregate_release(struct iso_aggregate *aggregate); /* a zeroed one is empty */
+
+struct iso_aggregation {
+    enum iso_aggregate_kind kind;
+    struct iso_scalar_type type;
+    uint64_t count; /* of rows or cells that were added */
+    struct iso_sum sum;
+    struct iso_scalar best;
+    uint8_t doubt; /* enum iso_predicate_reason */
+};
+
+void iso_aggregation_init(struct iso_aggregation *total, const struct iso_aggregate *aggregate,
+                          struct iso_scalar_type type);
+void iso_aggregation_release(struct iso_aggregation *total);
+
+/* A row that matches, by its cell of the column; of ISO_AGGREGATE_ROWS any. */
+void iso_aggregation_add(struct iso_aggregation *total, const struct iso_scalar *cell);
+
+/* It is not known whether some row matches. */
+void iso_aggregation_doubt(struct iso_aggregation *total, enum iso_predicate_reason reason);
+
+/* Whether it is the value, as clients spell it; a NULL text is NULL. */
+iso_truth iso_aggregation_is(struct iso_aggregation *total, struct iso_json_text told);
+
+/* Adds its canonical text; false: it is NULL, or not known. */
+bool iso_aggregation_put(struct iso_aggregation *total, struct iso_text *text);
+
+#endif

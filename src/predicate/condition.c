@@ -1,0 +1,215 @@
+/* A condition's constants by the types of their columns, and the condition of a row. */
+#include "predicate/condition.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "predicate/condition_private.h"
+#include "values/spelling.h"
+
+/* ---- constants ---- */
+
+static bool is_number_type(struct iso_value_type type)
+{
+    return type.kind == ISO_VALUE_INTEGER || type.kind == ISO_VALUE_INTEGER_64 || type.kind == ISO_VALUE_DECIMAL ||
+           type.kind == ISO_VALUE_NUMERIC;
+}
+
+static bool is_untyped(struct iso_value_type type)
+{
+    return type.kind == ISO_VALUE_UNKNOWN || type.kind == ISO_VALUE_ANY;
+}
+
+/* Digits, which the database would take for a date and we for a count of days. */
+static bool is_count(struct iso_json_text text)
+{
+    for (size_t i = 0; i < text.length; i++)
+        if ((text.at[i] < '0' || text.at[i] > '9') && (i || (text.at[i] != '-' && text.at[i] != '+')))
+            return false;
+    return true;
+}
+
+static struct iso_scalar number_as(struct iso_value_type type, struct iso_json_text text, struct iso_text *out)
+{
+    type.kind = type.kind == ISO_VALUE_DOUBLE ? ISO_VALUE_DOUBLE : ISO_VALUE_NUMERIC;
+    return iso_scalar_spell((struct iso_scalar_type){.value = type}, text, out);
+}
+
+static struct iso_scalar string_as(struct iso_scalar_type type, struct iso_json_text text, struct iso_text *out)
+{
+    bool begins_with_digit = text.length && *text.at >= '0' && *text.at <= '9';
+    bool is_hex = text.length >= 2 && *text.at == '\\';
+    switch ((enum iso_value_kind)type.value.kind) {
+    case ISO_VALUE_INTEGER:
+    case ISO_VALUE_INTEGER_64:
+    case ISO_VALUE_DECIMAL:
+    case ISO_VALUE_NUMERIC:
+        return number_as(type.value, text, out);
+    case ISO_VALUE_BOOLEAN:
+        return begins_with_digit ? iso_scalar_of_kind(ISO_SCALAR_OPAQUE) : iso_scalar_spell(type, text, out);
+    case ISO_VALUE_DATE:
+    case ISO_VALUE_TIMESTAMP:
+    case ISO_VALUE_TIME:
+        return is_count(text) ? iso_scalar_of_kind(ISO_SCALAR_OPAQUE) : iso_scalar_spell(type, text, out);
+    case ISO_VALUE_BYTES:
+        return is_hex ? iso_scalar_spell(type, text, out) : iso_scalar_of_kind(ISO_SCALAR_OPAQUE);
+    default:
+        return iso_scalar_spell(type, text, out);
+    }
+}
+
+/* Constants that are compared with constants are what they look like. */
+static struct iso_scalar constant_as(const struct iso_scalar_type *type, enum condition_literal_kind kind,
+                                     struct iso_json_text text, struct iso_text *out)
+{
+    static const struct iso_scalar_type plain_text = {.value = {.kind = ISO_VALUE_TEXT}};
+    static const struct iso_scalar_type bytes = {.value = {.kind = ISO_VALUE_BYTES}};
+    static const struct iso_value_type numeric = {.kind = ISO_VALUE_NUMERIC};
+    switch (kind) {
+    case CONDITION_NULL:
+        return iso_scalar_of_kind(ISO_SCALAR_NULL);
+    case CONDITION_BOOLEAN: /* as MySQL's BOOLEAN, a TINYINT, has it */
+        if (type && is_number_type(type->value))
+            return iso_scalar_integer(*text.at == 't');
+        return (struct iso_scalar){.kind = ISO_SCALAR_BOOLEAN, .number = *text.at == 't'};
+    case CONDITION_NUMBER:
+        if (!type || is_untyped(type->value))
+            return number_as(numeric, text, out);
+        return is_number_type(type->value) || type->value.kind == ISO_VALUE_DOUBLE
+                   ? number_as(type->value, text, out)
+                   : iso_scalar_of_kind(ISO_SCALAR_OPAQUE);
+    case CONDITION_BYTES:
+        return !type || type->value.kind == ISO_VALUE_BYTES ? iso_scalar_read(bytes, text)
+                                                            : iso_scalar_of_kind(ISO_SCALAR_OPAQUE);
+    default:
+        return string_as(type ? *type : plain_text, text, out);
+    }
+}
+
+/* Whether the scalar's text is one that moved with `spelt`. */
+static bool has_text(const struct iso_scalar *scalar)
+{
+    return scalar->kind == ISO_SCALAR_DECIMAL || scalar->kind >= ISO_SCALAR_INSTANT;
+}
+
+/* Notes where in `spelt` the text stands, to which it is added if it was not made there. */
+static void keep_text(struct iso_text *spelt, size_t start, struct iso_scalar *scalar)
+{
+    if (!has_text(scalar))
+        return;
+    bool is_there = spelt->used > start && scalar->length;
+    size_t at = is_there ? (size_t)(scalar->text - spelt->bytes) : start;
+    if (!is_there)
+        iso_text_put_bytes(spelt, scalar->text, scalar->length);
+    scalar->number = (int64_t)at;
+}
+
+void iso_condition_bind(struct iso_condition *condition, const struct iso_scalar_type *types)
+{
+    struct iso_text *spelt = &condition->spelt;
+    spelt->used = 0;
+    condition->misfit = 0;
+    condition->constants =
+        iso_reallocate(condition->constants, condition->constant_count * sizeof *condition->constants);
+    for (uint32_t i = 0; i < condition->constant_count; i++) {
+        const struct condition_literal *literal = &condition->literals[i];
+        const struct iso_scalar_type *type = literal->column == CONDITION_NO_COLUMN ? NULL : &types[literal->column];
+        struct iso_json_text text = {condition->names.bytes + literal->start, literal->length};
+        size_t start = spelt->used;
+        condition->constants[i] = constant_as(type, (enum condition_literal_kind)literal->kind, text, spelt);
+        keep_text(spelt, start, &condition->constants[i]);
+        if (condition->constants[i].kind == ISO_SCALAR_OPAQUE && !condition->misfit)
+            condition->misfit = literal->place;
+    }
+    for (uint32_t i = 0; i < condition->constant_count; i++)
+        if (has_text(&condition->constants[i]))
+            condition->constants[i].text =
+                condition->constants[i].length ? spelt->bytes + condition->constants[i].number : "";
+}
+
+/* ---- a row ---- */
+
+struct row {
+    const struct iso_scalar *cells, *constants;
+};
+
+static inline const struct iso_scalar *operand_of(struct row row, uint16_t operand)
+{
+    return operand & CONDITION_CONSTANT ? &row.constants[operand & ~(unsigned)CONDITION_CONSTANT] : &row.cells[operand];
+}
+
+static iso_truth is_in(const struct iso_scalar *value, const struct iso_scalar *list, uint32_t count)
+{
+    iso_truth found = ISO_TRUTH_FALSE;
+    for (uint32_t i = 0; i < count && found != ISO_TRUTH_TRUE; i++)
+        found = iso_truth_or(found, iso_scalar_test(value, &list[i], ISO_ORDER_EQUAL));
+    return found;
+}
+
+static iso_truth is_null(const struct iso_scalar *value)
+{
+    if (value->kind == ISO_SCALAR_UNKNOWN)
+        return iso_truth_make(ISO_TRUTH_TRUE | ISO_TRUTH_FALSE, ISO_PREDICATE_UNKNOWN);
+    return iso_truth_of(value->kind == ISO_SCALAR_NULL);
+}
+
+static iso_truth is_true(const struct iso_scalar *value)
+{
+    static const struct iso_scalar yes = {.kind = ISO_SCALAR_BOOLEAN, .number = true};
+    return iso_scalar_test(value, &yes, ISO_ORDER_EQUAL);
+}
+
+/* LIKE with a prefix, or a whole text. */
+static iso_truth begins(const struct iso_scalar *text, const struct iso_scalar *prefix, bool open)
+{
+    iso_truth truth = iso_scalar_begins(text, prefix);
+    return truth == ISO_TRUTH_TRUE && !open ? iso_truth_of(text->length == prefix->length) : truth;
+}
+
+iso_truth iso_condition_judge(const struct iso_condition *condition, const struct iso_scalar *cells)
+{
+    iso_truth stack[CONDITION_STACK];
+    uint32_t used = 0;
+    struct row row = {cells, condition->constants};
+    const struct condition_step *end = condition->steps + condition->step_count;
+    for (const struct condition_step *step = condition->steps; step < end; step++) {
+        iso_truth *top = &stack[used ? used - 1 : 0];
+        switch ((enum condition_code)step->code) {
+        case CONDITION_COMPARE:
+            stack[used++] = iso_scalar_test(operand_of(row, step->left), operand_of(row, step->right), step->set);
+            break;
+        case CONDITION_IN:
+            stack[used++] = is_in(operand_of(row, step->left), &row.constants[step->right], step->count);
+            break;
+        case CONDITION_IS_NULL:
+            stack[used++] = is_null(operand_of(row, step->left));
+            break;
+        case CONDITION_BEGINS:
+            stack[used++] = begins(operand_of(row, step->left), &row.constants[step->right], step->set);
+            break;
+        case CONDITION_IS:
+            stack[used++] = is_true(operand_of(row, step->left));
+            break;
+        case CONDITION_AND:
+            top[-1] = iso_truth_and(top[-1], top[0]);
+            used--;
+            break;
+        case CONDITION_OR:
+            top[-1] = iso_truth_or(top[-1], top[0]);
+            used--;
+            break;
+        case CONDITION_NOT:
+            *top = iso_truth_not(*top);
+            break;
+        case CONDITION_OUTCOME:
+            *top = iso_truth_is(*top, step->set);
+            break;
+        case CONDITION_SKIP_ALL:
+            step += *top == step->set ? step->right : 0;
+            break;
+        }
+        assert(used && used <= CONDITION_STACK);
+    }
+    return *stack;
+}

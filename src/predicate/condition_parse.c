@@ -1,0 +1,558 @@
+/* The text of a condition as a program: by recursive descent, each test's steps where it is read. */
+#include <assert.h>
+#include <strings.h>
+
+#include "base/base64.h"
+#include "base/memory.h"
+#include "predicate/condition_private.h"
+#include "predicate/lexer.h"
+
+/* What an operand is until it is known what it is compared with: a literal's type is its column's. */
+struct operand {
+    bool is_column;
+    uint16_t column;
+    struct condition_literal literal;
+};
+
+/* What stands between brackets may turn out to be an operand, of which there are no steps yet. */
+struct expression {
+    bool is_operand;
+    struct operand operand;
+};
+
+struct parser {
+    struct predicate_lexer lexer;
+    struct condition_step *steps;
+    uint32_t capacity, columns, literals, equalities; /* of the lists */
+    struct iso_condition *condition;
+    uint32_t depth;
+};
+
+static bool parse_any(struct parser *parser, struct expression *expression);
+
+static bool is_at(const struct parser *parser, enum predicate_word_kind kind)
+{
+    return parser->lexer.word.kind == kind;
+}
+
+static bool next(struct parser *parser)
+{
+    return predicate_lexer_next(&parser->lexer);
+}
+
+static bool refuse(struct parser *parser, const char *expected)
+{
+    return predicate_lexer_refuse(&parser->lexer, expected);
+}
+
+/* Takes the word; false if it is another. */
+static bool expect(struct parser *parser, enum predicate_word_kind kind, const char *expected)
+{
+    return is_at(parser, kind) ? next(parser) : refuse(parser, expected);
+}
+
+static bool deeper(struct parser *parser)
+{
+    return ++parser->depth <= ISO_CONDITION_DEPTH || refuse(parser, "at most 64 brackets and NOTs within one another");
+}
+
+/* ---- the program ---- */
+
+static uint32_t emit(struct parser *parser, struct condition_step step)
+{
+    struct iso_condition *condition = parser->condition;
+    ISO_GROW(condition->steps, condition->step_count, parser->capacity);
+    condition->steps[condition->step_count] = step;
+    return condition->step_count++;
+}
+
+static uint16_t add_constant(struct parser *parser, const struct condition_literal *literal, uint16_t column)
+{
+    struct iso_condition *condition = parser->condition;
+    ISO_GROW(condition->literals, condition->constant_count, parser->literals);
+    condition->literals[condition->constant_count] = *literal;
+    condition->literals[condition->constant_count].column = column;
+    assert(condition->constant_count < CONDITION_CONSTANT); /* each has a byte of its own, and one beside it */
+    return (uint16_t)condition->constant_count++;
+}
+
+static uint16_t column_of(const struct operand *operand)
+{
+    return operand->is_column ? operand->column : CONDITION_NO_COLUMN;
+}
+
+/* As a step names it, if it is compared with `other`. */
+static uint16_t operand_of(struct parser *parser, const struct operand *operand, const struct operand *other)
+{
+    if (operand->is_column)
+        return operand->column;
+    return CONDITION_CONSTANT | add_constant(parser, &operand->literal, other ? column_of(other) : CONDITION_NO_COLUMN);
+}
+
+static void emit_test(struct parser *parser, uint16_t left, unsigned accepted, uint16_t right)
+{
+    struct iso_condition *condition = parser->condition;
+    bool is_column = !(left & CONDITION_CONSTANT), is_constant = right & CONDITION_CONSTANT;
+    emit(parser, (struct condition_step){CONDITION_COMPARE, (uint8_t)accepted, left, right, 0});
+    if (accepted != ISO_ORDER_EQUAL || is_column != is_constant)
+        return;
+    ISO_GROW(condition->equalities, condition->equality_count, parser->equalities);
+    condition->equalities[condition->equality_count++] = (struct iso_condition_equality){
+        is_column ? left : right, (is_column ? right : left) & ~(unsigned)CONDITION_CONSTANT};
+}
+
+static void emit_compare(struct parser *parser, const struct operand *left, unsigned accepted,
+                         const struct operand *right)
+{
+    uint16_t one = operand_of(parser, left, right), other = operand_of(parser, right, left);
+    emit_test(parser, one, accepted, other);
+}
+
+static void emit_not(struct parser *parser, bool is_not)
+{
+    if (is_not)
+        emit(parser, (struct condition_step){.code = CONDITION_NOT});
+}
+
+/* An operand that is compared with nothing has to be true itself. */
+static void emit_truth(struct parser *parser, const struct expression *expression)
+{
+    if (expression->is_operand)
+        emit(parser,
+             (struct condition_step){.code = CONDITION_IS, .left = operand_of(parser, &expression->operand, NULL)});
+}
+
+/* ---- columns and constants ---- */
+
+bool iso_condition_column_is(const struct iso_condition_column *column, struct iso_json_text name)
+{
+    return column->name.length == name.length &&
+           !(column->is_exact ? memcmp(column->name.at, name.at, name.length)
+                              : strncasecmp(column->name.at, name.at, name.length));
+}
+
+/* Until the next one is read. */
+static struct iso_json_text read_name(struct parser *parser)
+{
+    struct iso_text *names = &parser->condition->names;
+    const struct predicate_word *word = &parser->lexer.word;
+    size_t start = names->used;
+    if (word->kind == PREDICATE_NAME)
+        iso_text_put_bytes(names, word->text.at, word->text.length);
+    else
+        predicate_word_unquote(word, names);
+    return (struct iso_json_text){names->bytes + start, names->used - start};
+}
+
+static bool parse_column(struct parser *parser, struct operand *operand)
+{
+    struct iso_condition *condition = parser->condition;
+    struct iso_condition_column column = {.place = predicate_lexer_place(&parser->lexer),
+                                          .is_exact = is_at(parser, PREDICATE_QUOTED)};
+    size_t before = condition->names.used;
+    column.name = read_name(parser);
+    uint32_t i = 0;
+    while (i < condition->column_count && (condition->columns[i].is_exact != column.is_exact ||
+                                           !iso_condition_column_is(&condition->columns[i], column.name)))
+        i++;
+    if (i == ISO_CONDITION_COLUMNS)
+        return refuse(parser, "at most 256 columns");
+    operand->is_column = true;
+    operand->column = (uint16_t)i;
+    if (i == condition->column_count) {
+        column.name.at = iso_copy_text(column.name.at, column.name.length);
+        ISO_GROW(condition->columns, condition->column_count, parser->columns);
+        condition->columns[condition->column_count++] = column;
+    }
+    condition->names.used = before;
+    if (!next(parser))
+        return false;
+    return !is_at(parser, PREDICATE_OPEN) || refuse(parser, "an operator: functions are not taken");
+}
+
+static struct condition_literal literal_at(struct parser *parser, enum condition_literal_kind kind)
+{
+    return (struct condition_literal){.kind = (uint8_t)kind,
+                                      .place = predicate_lexer_place(&parser->lexer),
+                                      .start = (uint32_t)parser->condition->names.used};
+}
+
+static bool end_literal(struct parser *parser, struct condition_literal *literal)
+{
+    literal->length = (uint32_t)(parser->condition->names.used - literal->start);
+    return next(parser);
+}
+
+static int hex_digit(char byte)
+{
+    char letter = (char)(byte | 0x20);
+    return byte >= '0' && byte <= '9' ? byte - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
+
+/* X'00ff' to base64. */
+static bool read_bytes(struct parser *parser)
+{
+    struct iso_text *names = &parser->condition->names, bytes = {0};
+    struct iso_json_text text = parser->lexer.word.text;
+    bool fine = text.length % 2;
+    for (size_t i = 2; i + 2 < text.length && fine; i += 2) {
+        int high = hex_digit(text.at[i]), low = hex_digit(text.at[i + 1]);
+        uint8_t byte = (uint8_t)(high * 16 + low);
+        fine = high >= 0 && low >= 0;
+        iso_text_put_bytes(&bytes, &byte, 1);
+    }
+    size_t length = iso_base64_length(bytes.used);
+    iso_base64_encode((const uint8_t *)bytes.bytes, bytes.used, iso_text_reserve(names, length));
+    names->used += length;
+    iso_text_release(&bytes);
+    return fine || refuse(parser, "an even number of hex digits between the quotes");
+}
+
+static bool parse_number(struct parser *parser, struct condition_literal *literal)
+{
+    bool negative = is_at(parser, PREDICATE_MINUS);
+    *literal = literal_at(parser, CONDITION_NUMBER);
+    if ((negative || is_at(parser, PREDICATE_PLUS)) && !next(parser))
+        return false;
+    if (!is_at(parser, PREDICATE_NUMBER))
+        return refuse(parser, "a number behind its sign");
+    iso_text_put(&parser->condition->names, negative ? "-" : "");
+    iso_text_put_bytes(&parser->condition->names, parser->lexer.word.text.at, parser->lexer.word.text.length);
+    return end_literal(parser, literal);
+}
+
+static bool parse_constant(struct parser *parser, struct condition_literal *literal, const char *expected)
+{
+    switch (parser->lexer.word.kind) {
+    case PREDICATE_NUMBER:
+    case PREDICATE_PLUS:
+    case PREDICATE_MINUS:
+        if (!parse_number(parser, literal))
+            return false;
+        return !(is_at(parser, PREDICATE_PLUS) || is_at(parser, PREDICATE_MINUS) || is_at(parser, PREDICATE_STAR)) ||
+               refuse(parser, "an operator that compares: there is no arithmetic");
+    case PREDICATE_STRING:
+        *literal = literal_at(parser, CONDITION_STRING);
+        predicate_word_unquote(&parser->lexer.word, &parser->condition->names);
+        return end_literal(parser, literal);
+    case PREDICATE_BYTES:
+        *literal = literal_at(parser, CONDITION_BYTES);
+        return read_bytes(parser) && end_literal(parser, literal);
+    case PREDICATE_TRUE:
+    case PREDICATE_FALSE:
+        *literal = literal_at(parser, CONDITION_BOOLEAN);
+        iso_text_put(&parser->condition->names, is_at(parser, PREDICATE_TRUE) ? "true" : "false");
+        return end_literal(parser, literal);
+    case PREDICATE_NULL:
+        *literal = literal_at(parser, CONDITION_NULL);
+        return end_literal(parser, literal);
+    default:
+        return refuse(parser, expected);
+    }
+}
+
+static bool parse_plain_operand(struct parser *parser, struct operand *operand)
+{
+    if (is_at(parser, PREDICATE_NAME) || is_at(parser, PREDICATE_QUOTED) || is_at(parser, PREDICATE_TICKED))
+        return parse_column(parser, operand);
+    operand->is_column = false;
+    return parse_constant(parser, &operand->literal, "a column or a constant");
+}
+
+/* With what is compared: in brackets, too. */
+static bool parse_operand(struct parser *parser, struct operand *operand)
+{
+    if (!is_at(parser, PREDICATE_OPEN))
+        return parse_plain_operand(parser, operand);
+    bool fine = deeper(parser) && next(parser) && parse_operand(parser, operand) &&
+                expect(parser, PREDICATE_CLOSE, "')': only a column or a constant is compared");
+    parser->depth--;
+    return fine;
+}
+
+/* ---- tests ---- */
+
+static unsigned orders_of(enum predicate_word_kind kind)
+{
+    switch (kind) {
+    case PREDICATE_EQUAL:
+        return ISO_ORDER_EQUAL;
+    case PREDICATE_UNEQUAL:
+        return ISO_ORDER_LESS | ISO_ORDER_GREATER;
+    case PREDICATE_LESS:
+        return ISO_ORDER_LESS;
+    case PREDICATE_LESS_EQUAL:
+        return ISO_ORDER_LESS | ISO_ORDER_EQUAL;
+    case PREDICATE_GREATER:
+        return ISO_ORDER_GREATER;
+    case PREDICATE_GREATER_EQUAL:
+        return ISO_ORDER_GREATER | ISO_ORDER_EQUAL;
+    default:
+        return 0;
+    }
+}
+
+static bool parse_compare(struct parser *parser, const struct operand *left, unsigned accepted)
+{
+    struct operand right;
+    if (!next(parser) || !parse_operand(parser, &right))
+        return false;
+    emit_compare(parser, left, accepted, &right);
+    return true;
+}
+
+static bool parse_between(struct parser *parser, const struct operand *left, bool is_not)
+{
+    struct operand low, high;
+    if (!next(parser) || !parse_operand(parser, &low) || !expect(parser, PREDICATE_AND, "AND of a BETWEEN") ||
+        !parse_operand(parser, &high))
+        return false;
+    emit_compare(parser, left, ISO_ORDER_GREATER | ISO_ORDER_EQUAL, &low);
+    emit_compare(parser, left, ISO_ORDER_LESS | ISO_ORDER_EQUAL, &high);
+    emit(parser, (struct condition_step){.code = CONDITION_AND});
+    emit_not(parser, is_not);
+    return true;
+}
+
+static bool parse_in(struct parser *parser, const struct operand *left, bool is_not)
+{
+    struct operand item = {.is_column = false};
+    uint32_t mark = parser->condition->equality_count;
+    uint16_t first = 0, count = 0, operand = 0;
+    if (!next(parser) || !expect(parser, PREDICATE_OPEN, "'(' and the constants of the list"))
+        return false;
+    operand = operand_of(parser, left, NULL);
+    do {
+        if (count && !next(parser))
+            return false;
+        if (!parse_constant(parser, &item.literal, "a constant of the list"))
+            return false;
+        uint16_t constant = add_constant(parser, &item.literal, column_of(left));
+        first = count++ ? first : constant;
+    } while (is_at(parser, PREDICATE_COMMA));
+    if (!expect(parser, PREDICATE_CLOSE, "',' or ')'"))
+        return false;
+    if (count == 1)
+        emit_test(parser, operand, ISO_ORDER_EQUAL, CONDITION_CONSTANT | first);
+    else
+        emit(parser, (struct condition_step){CONDITION_IN, ISO_ORDER_EQUAL, operand, first, count});
+    emit_not(parser, is_not);
+    if (is_not)
+        parser->condition->equality_count = mark;
+    return true;
+}
+
+static bool parse_like(struct parser *parser, const struct operand *left, bool is_not)
+{
+    struct operand pattern = {.is_column = false};
+    if (!left->is_column)
+        return refuse(parser, "a column before LIKE");
+    if (!next(parser))
+        return false;
+    if (!is_at(parser, PREDICATE_STRING))
+        return refuse(parser, "a pattern: 'text' or 'prefix%'");
+    struct predicate_lexer at = parser->lexer;
+    if (!parse_constant(parser, &pattern.literal, ""))
+        return false;
+    const char *text = parser->condition->names.bytes + pattern.literal.start;
+    uint32_t length = pattern.literal.length;
+    bool open = length && text[length - 1] == '%';
+    for (uint32_t i = 0; i < length - open; i++)
+        if (text[i] == '%' || text[i] == '_' || text[i] == '\\')
+            return predicate_lexer_refuse(&at, "a text with one % at its end or none, and no _ and no backslash");
+    if (predicate_word_is(&parser->lexer.word, "escape"))
+        return refuse(parser, "AND, OR or the end: escapes are not taken");
+    pattern.literal.length -= open;
+    uint16_t constant = add_constant(parser, &pattern.literal, left->column);
+    emit(parser, (struct condition_step){CONDITION_BEGINS, (uint8_t)open, left->column, constant, 0});
+    emit_not(parser, is_not);
+    return true;
+}
+
+/* IS [NOT] NULL, TRUE, FALSE, UNKNOWN */
+static bool parse_is(struct parser *parser, const struct expression *left)
+{
+    bool is_not = false, is_null;
+    if (!next(parser))
+        return false;
+    if (is_at(parser, PREDICATE_NOT)) {
+        is_not = true;
+        if (!next(parser))
+            return false;
+    }
+    is_null = is_at(parser, PREDICATE_NULL);
+    unsigned outcome = is_at(parser, PREDICATE_TRUE)                                  ? ISO_TRUTH_TRUE
+                       : is_at(parser, PREDICATE_FALSE)                               ? ISO_TRUTH_FALSE
+                       : is_null || predicate_word_is(&parser->lexer.word, "unknown") ? ISO_TRUTH_NULL
+                                                                                      : 0;
+    if (!outcome)
+        return refuse(parser, "NULL, TRUE, FALSE or UNKNOWN, or NOT before them");
+    if (is_null && left->is_operand) {
+        uint16_t operand = operand_of(parser, &left->operand, NULL);
+        emit(parser, (struct condition_step){.code = CONDITION_IS_NULL, .left = operand});
+    } else {
+        emit_truth(parser, left);
+        emit(parser, (struct condition_step){.code = CONDITION_OUTCOME, .set = (uint8_t)outcome});
+    }
+    emit_not(parser, is_not);
+    return next(parser);
+}
+
+static bool parse_brackets(struct parser *parser, struct expression *expression)
+{
+    bool fine =
+        deeper(parser) && next(parser) && parse_any(parser, expression) &&
+        expect(parser, PREDICATE_CLOSE,
+               is_at(parser, PREDICATE_COMMA) ? "')': lists stand behind IN only" : "an operator, AND, OR or ')'");
+    parser->depth--;
+    return fine;
+}
+
+/* What may stand behind an operand. */
+static bool parse_behind(struct parser *parser, const struct operand *left, bool *is_test)
+{
+    bool is_not = is_at(parser, PREDICATE_NOT);
+    unsigned orders = orders_of(parser->lexer.word.kind);
+    *is_test = true;
+    if (orders)
+        return parse_compare(parser, left, orders);
+    if (is_not && !next(parser))
+        return false;
+    switch (parser->lexer.word.kind) {
+    case PREDICATE_BETWEEN:
+        return parse_between(parser, left, is_not);
+    case PREDICATE_IN:
+        return parse_in(parser, left, is_not);
+    case PREDICATE_LIKE:
+        return parse_like(parser, left, is_not);
+    default:
+        *is_test = false;
+        return !is_not || refuse(parser, "BETWEEN, IN or LIKE behind NOT");
+    }
+}
+
+static bool parse_test(struct parser *parser, struct expression *expression)
+{
+    uint32_t mark = parser->condition->equality_count;
+    bool is_test = false;
+    if (is_at(parser, PREDICATE_OPEN)) {
+        if (!parse_brackets(parser, expression))
+            return false;
+    } else {
+        expression->is_operand = true;
+        if (!parse_plain_operand(parser, &expression->operand))
+            return false;
+    }
+    if (expression->is_operand && !parse_behind(parser, &expression->operand, &is_test))
+        return false;
+    if (!is_test && is_at(parser, PREDICATE_IS)) {
+        if (!parse_is(parser, expression))
+            return false;
+        parser->condition->equality_count = mark;
+        is_test = true;
+    }
+    expression->is_operand &= !is_test;
+    return true;
+}
+
+static bool parse_factor(struct parser *parser, struct expression *expression)
+{
+    if (!is_at(parser, PREDICATE_NOT))
+        return parse_test(parser, expression);
+    uint32_t mark = parser->condition->equality_count;
+    if (!deeper(parser) || !next(parser) || !parse_factor(parser, expression))
+        return false;
+    parser->depth--;
+    emit_truth(parser, expression);
+    emit_not(parser, true);
+    expression->is_operand = false;
+    parser->condition->equality_count = mark;
+    return true;
+}
+
+/* Behind the left side of AND or OR: what of it settles the whole is left as it is. */
+static uint32_t emit_skip(struct parser *parser, unsigned outcome)
+{
+    return emit(parser, (struct condition_step){.code = CONDITION_SKIP_ALL, .set = (uint8_t)outcome});
+}
+
+static void join_sides(struct parser *parser, uint32_t skip, enum condition_code code)
+{
+    uint32_t joined = emit(parser, (struct condition_step){.code = (uint8_t)code});
+    assert(joined <= UINT16_MAX); /* three steps for five bytes */
+    parser->condition->steps[skip].right = (uint16_t)(joined - skip);
+}
+
+static bool parse_term(struct parser *parser, struct expression *expression)
+{
+    struct expression right;
+    if (!parse_factor(parser, expression))
+        return false;
+    while (is_at(parser, PREDICATE_AND)) {
+        emit_truth(parser, expression);
+        uint32_t skip = emit_skip(parser, ISO_TRUTH_FALSE);
+        if (!next(parser) || !parse_factor(parser, &right))
+            return false;
+        emit_truth(parser, &right);
+        expression->is_operand = false;
+        join_sides(parser, skip, CONDITION_AND);
+    }
+    return true;
+}
+
+static bool parse_any(struct parser *parser, struct expression *expression)
+{
+    struct expression right;
+    uint32_t mark = parser->condition->equality_count;
+    if (!parse_term(parser, expression))
+        return false;
+    while (is_at(parser, PREDICATE_OR)) {
+        emit_truth(parser, expression);
+        uint32_t skip = emit_skip(parser, ISO_TRUTH_TRUE);
+        if (!next(parser) || !parse_term(parser, &right))
+            return false;
+        emit_truth(parser, &right);
+        expression->is_operand = false;
+        parser->condition->equality_count = mark;
+        join_sides(parser, skip, CONDITION_OR);
+    }
+    return true;
+}
+
+static bool parse_whole(struct parser *parser)
+{
+    struct expression expression;
+    if (!parse_any(parser, &expression))
+        return false;
+    emit_truth(parser, &expression);
+    return is_at(parser, PREDICATE_END) || refuse(parser, expression.is_operand ? "an operator" : "AND, OR or the end");
+}
+
+enum iso_status iso_condition_parse(struct iso_condition *condition, const char *text, size_t length,
+                                    struct iso_error *error)
+{
+    struct parser parser = {.condition = condition};
+    *condition = (struct iso_condition){0};
+    if (length > ISO_CONDITION_TEXT)
+        return iso_error_set(error, ISO_BAD_INPUT, "byte %d: expected at most %d bytes", ISO_CONDITION_TEXT + 1,
+                             ISO_CONDITION_TEXT);
+    iso_text_reserve(&condition->names, 1); /* empty texts have a place, too */
+    if (predicate_lexer_start(&parser.lexer, text, length, error) && parse_whole(&parser))
+        return ISO_OK;
+    iso_condition_release(condition);
+    return error->status;
+}
+
+void iso_condition_release(struct iso_condition *condition)
+{
+    for (uint32_t i = 0; i < condition->column_count; i++)
+        iso_free((char *)(uintptr_t)condition->columns[i].name.at);
+    iso_free(condition->columns);
+    iso_free(condition->constants);
+    iso_free(condition->equalities);
+    iso_free(condition->steps);
+    iso_free(condition->literals);
+    iso_text_release(&condition->names);
+    iso_text_release(&condition->spelt);
+    *condition = (struct iso_condition){0};
+}

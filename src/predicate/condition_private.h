@@ -1,0 +1,49 @@
+/* What parsing, binding and judging a condition share: its program. */
+#ifndef ISO_PREDICATE_CONDITION_PRIVATE_H
+#define ISO_PREDICATE_CONDITION_PRIVATE_H
+
+#include "predicate/condition.h"
+
+/* Most push one truth; AND and OR take two and push one, those behind them take one and push one. */
+enum condition_code {
+    CONDITION_COMPARE, /* operands `left` and `right`: the order is one of `set` */
+    CONDITION_IN,      /* operand `left`: one of `count` constants from `right` on */
+    CONDITION_IS_NULL, /* operand `left` */
+    CONDITION_BEGINS,  /* operand `left`, with constant `right` */
+    CONDITION_IS,      /* operand `left` is true */
+    CONDITION_AND,     /* pops two */
+    CONDITION_OR,
+    CONDITION_NOT,      /* pops one */
+    CONDITION_OUTCOME,  /* pops one: it is the outcome `set` */
+    CONDITION_SKIP_ALL, /* what is on top stays, and `right` steps are skipped, if it is nothing but `set` */
+};
+
+enum { CONDITION_CONSTANT = 0x8000 }; /* an operand with this bit is a constant, else a column */
+
+struct condition_step {
+    uint8_t code;
+    uint8_t set;
+    uint16_t left, right, count;
+};
+
+enum condition_literal_kind {
+    CONDITION_NULL,
+    CONDITION_BOOLEAN, /* `text` is true or false */
+    CONDITION_NUMBER,  /* with its sign */
+    CONDITION_STRING,
+    CONDITION_BYTES /* base64 */
+};
+
+enum { CONDITION_NO_COLUMN = 0xffff };
+
+struct condition_literal {
+    uint8_t kind;
+    uint16_t column; /* with which it is compared, or CONDITION_NO_COLUMN */
+    uint32_t place;
+    uint32_t start, length; /* of its text, in the condition's names */
+};
+
+/* Truths that wait for others: two a level, and those of a BETWEEN. */
+enum { CONDITION_STACK = 2 * ISO_CONDITION_DEPTH + 8 };
+
+#endif

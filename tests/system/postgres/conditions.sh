@@ -1,0 +1,40 @@
+#!/bin/bash
+# Conditions against a real PostgreSQL: what src/predicate says of 20,000 random ones is what the server says, and where it was told
+# less than the server knows (a column without its type, a text of another collation), the server's answer is among those that it
+# gives. tests/property/predicate_sql.c makes the questions and our answers. TAP on stdout.
+#
+#   BUILD=build tests/system/postgres/conditions.sh [CONDITIONS]
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+program=$(realpath "${BUILD:-$here/../../../build}/tests/property/predicate_sql")
+work=$(mktemp -d)
+chmod 755 "$work" # PostgreSQL's user must get in
+number=0
+. "$here/../../support/tap.sh"
+plan 3
+trap '"$here/cluster.sh" stop "$work/cluster"; rm -rf "$work"' EXIT
+
+mkdir "$work/cluster"
+"$program" --conditions "${1:-20000}" --script "$work/script.sql" --answers "$work/answers" >"$work/made"
+result $? "conditions and our answers" || { cat "$work/made"; exit 1; }
+server=$("$here/cluster.sh" start "$work/cluster") || exit 4
+{
+    echo "CREATE TABLE t (id int, a bigint, Big bigint, n numeric, \"no\"\"te\" text COLLATE \"C\", t text COLLATE \"C\", f boolean,
+        loose text COLLATE \"und-x-icu\", m bigint, v text COLLATE \"und-x-icu\", back text COLLATE \"und-x-icu\",
+        x text COLLATE \"und-x-icu\", w text COLLATE \"C\");"
+    cat "$work/script.sql"
+} | psql "$server" -X -q -A -t -P null=N -v ON_ERROR_STOP=1 >"$work/server" 2>"$work/errors"
+result $? "PostgreSQL takes them" || { sed 's/^/# /' "$work/errors"; exit 1; }
+
+# One letter of the server, one or more of ours.
+paste -d '\n' "$work/answers" "$work/server" | awk -F'|' '
+    NR % 2 { for (i = 1; i <= NF; i++) ours[i] = $i; fields = NF; next }
+    {
+        for (i = 1; i <= fields; i++) {
+            answers++
+            if ($i != "" && index(ours[i], $i)) continue
+            if (++wrong < 10) print "# row " NR / 2 ", condition " i ": PostgreSQL says " $i ", we " ours[i]
+        }
+    }
+    END { print "# " answers + 0 " answers"; exit !answers || wrong > 0 }'
+result $? "PostgreSQL gives the same answers"

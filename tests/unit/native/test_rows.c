@@ -1,0 +1,190 @@
+/* Row sets: what is read, and each mistake with its message. */
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "native/native.h"
+#include "tests/support/history.h"
+
+struct fixture {
+    struct iso_history history;
+    struct iso_native native;
+    struct iso_native_fault fault;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    iso_history_init(&fixture->history);
+    iso_native_init(&fixture->native);
+    fixture->native.of_file = true;
+    *state = fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+    iso_native_release(&fixture->native);
+    iso_history_release(&fixture->history);
+    free(fixture);
+    return 0;
+}
+
+/* A transaction with these operations, ' for ". */
+static enum iso_status read_operations(struct fixture *fixture, const char *tid, const char *operations)
+{
+    char text[600];
+    int length =
+        snprintf(text, sizeof text, "{\"tid\":\"%s\",\"sid\":1,\"sts\":5,\"cts\":9,\"ops\":[%s]}", tid, operations);
+    for (int at = 0; at < length; at++)
+        text[at] = text[at] == '\'' ? '"' : text[at];
+    char *padded = test_padded(text, (size_t)length, '}');
+    enum iso_status status =
+        iso_native_read_transaction(&fixture->native, padded, (size_t)length, 1, &fixture->history, &fixture->fault);
+    free(padded);
+    return status;
+}
+
+static void assert_key(const struct iso_history *history, uint32_t operation, const char *key, bool absent)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *text = iso_atom_text(&history->atoms, history->key_atom[history->key[operation]], buffer, &length);
+    assert_int_equal(length, strlen(key));
+    assert_memory_equal(text, key, length);
+    assert_int_equal(history->value[operation] == ISO_ABSENT, absent);
+}
+
+static void rows_and_what_is_missing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct iso_history *history = &fixture->history;
+    struct iso_error error = ISO_NO_ERROR;
+    bool is_row;
+    assert_int_equal(read_operations(fixture, "a",
+                                     "{'t':'w','k':10,'v':1},{'t':'w','k':9,'v':1},{'t':'w','k':'b','v':1},"
+                                     "{'t':'w','k':'a','v':1},{'t':'w','k':-3,'v':1}"),
+                     ISO_OK);
+    assert_int_equal(read_operations(fixture, "b",
+                                     "{'t':'r','k':9,'v':1},{'rows':{'10':1},'from':9,'to':'a','ots':7,'t':'Q'},"
+                                     "{'t':'query','rows':{},'to':9},{'t':'d','k':'b'}"),
+                     ISO_OK);
+    assert_int_equal(history->range_count, 2);
+    assert_int_equal(iso_history_finish(history, &error), ISO_OK);
+    assert_int_equal(history->operation_count, 5 + 1 + 3 + 2 + 1);
+    assert_key(history, 6, "10", false);
+    assert_key(history, 7, "9", true);
+    assert_key(history, 8, "a", true);
+    assert_key(history, 9, "-3", true);
+    assert_key(history, 10, "9", true);
+    assert_key(history, 11, "b", true);
+    assert_int_equal(history->kind[11], ISO_DELETE);
+    for (uint32_t o = 6; o < 9; o++) {
+        assert_int_equal(history->kind[o], ISO_READ | ISO_OPERATION_OTS);
+        assert_int_equal(history->ots[o], 7);
+        assert_true(iso_history_in_range(history, o, &is_row));
+        assert_int_equal(is_row, o == 6);
+        assert_int_equal(iso_history_step(history, 1, o), 1);
+    }
+    assert_int_equal(history->kind[9], ISO_READ);
+    assert_false(iso_history_in_range(history, 5, &is_row));
+    assert_false(iso_history_in_range(history, 11, &is_row));
+    assert_int_equal(iso_history_step(history, 1, 5), 0);
+    assert_int_equal(iso_history_step(history, 1, 10), 2);
+    assert_int_equal(iso_history_step(history, 1, 11), 3);
+    assert_int_equal(iso_history_step(history, 0, 4), 4);
+}
+
+static void an_empty_set_is_a_step(void **state)
+{
+    struct fixture *fixture = *state;
+    struct iso_error error = ISO_NO_ERROR;
+    assert_int_equal(read_operations(fixture, "a", "{'t':'q','from':1,'to':2,'rows':{}},{'t':'w','k':3,'v':1}"),
+                     ISO_OK);
+    assert_int_equal(iso_history_finish(&fixture->history, &error), ISO_OK);
+    assert_int_equal(fixture->history.operation_count, 1);
+    assert_int_equal(iso_history_step(&fixture->history, 0, 0), 1);
+}
+
+static void beyond_the_limit(void **state)
+{
+    struct fixture *fixture = *state;
+    struct iso_history *history = &fixture->history;
+    struct iso_error error = ISO_NO_ERROR;
+    history->scan_limit = 2;
+    assert_int_equal(read_operations(fixture, "a",
+                                     "{'t':'w','k':1,'v':1},{'t':'w','k':2,'v':1},{'t':'w','k':3,'v':1},"
+                                     "{'t':'q','rows':{'1':1}},{'t':'q','from':2,'rows':{}},"
+                                     "{'t':'q','rows':{},'partial':true}"),
+                     ISO_OK);
+    assert_int_equal(iso_history_finish(history, &error), ISO_OK);
+    assert_int_equal(history->ranges_skipped, 1);
+    assert_true(history->ranges[0].is_skipped);
+    assert_int_equal(history->operation_count, 3 + 1 + 2);
+}
+
+/* Word for word the same record is a repeat; other bounds make it another one. */
+static void repeats(void **state)
+{
+    struct fixture *fixture = *state;
+    struct iso_history *history = &fixture->history;
+    const char *operations = "{'t':'q','from':1,'to':5,'rows':{'2':1}},{'t':'q','from':7,'rows':{}}";
+    struct iso_error error = ISO_NO_ERROR;
+    assert_int_equal(read_operations(fixture, "a", operations), ISO_OK);
+    assert_int_equal(read_operations(fixture, "a", operations), ISO_OK);
+    assert_int_equal(read_operations(fixture, "b", operations), ISO_OK);
+    assert_int_equal(iso_history_drop_repeats(history), 1);
+    assert_int_equal(history->range_count, 4);
+    assert_int_equal(history->ranges[2].transaction, 1);
+    assert_int_equal(
+        read_operations(fixture, "b", "{'t':'q','from':1,'to':4,'rows':{'2':1}},{'t':'q','from':7,'rows':{}}"), ISO_OK);
+    assert_int_equal(iso_history_drop_repeats(history), 0);
+    assert_int_equal(iso_history_finish(history, &error), ISO_BAD_INPUT);
+}
+
+static void mistakes(void **state)
+{
+    struct fixture *fixture = *state;
+    static const struct {
+        const char *operation, *message;
+    } wrong[] = {
+        {"{'t':'q'}", "a row set lacks \"rows\", expected {\"t\":\"q\",\"from\":..,\"to\":..,\"rows\":{..}}"},
+        {"{'t':'q','rows':{},'k':1}",
+         "a row set with \"k\", expected {\"t\":\"q\",\"from\":..,\"to\":..,\"rows\":{..}}"},
+        {"{'t':'q','rows':{},'v':1}",
+         "a row set with \"v\", expected {\"t\":\"q\",\"from\":..,\"to\":..,\"rows\":{..}}"},
+        {"{'t':'r','k':1,'rows':{}}", "an operation on one key with members of a row set, expected \"t\":\"q\""},
+        {"{'t':'w','k':1,'v':1,'from':1}", "an operation on one key with members of a row set, expected \"t\":\"q\""},
+        {"{'t':'q','rows':[1]}", "rows is a list, expected an object, key by key: {\"7\":\"value\"}"},
+        {"{'t':'q','rows':{'1':null}}", "a row that is null, expected a value: what is not there is left out"},
+        {"{'t':'q','rows':{},'from':'a','to':7}",
+         "a row set from above its end, expected \"from\" at or below \"to\": integers by size, then texts by bytes"},
+        {"{'t':'q','rows':{'9':1},'to':8}", "row 9 lies outside of the bounds of its set"},
+        {"{'t':'q','rows':{'9':1},'from':'a'}", "row 9 lies outside of the bounds of its set"},
+        {"{'t':'q','rows':{},'partial':1}", "partial is a number, expected true or false"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(read_operations(fixture, "a", wrong[i].operation), ISO_BAD_INPUT);
+        assert_string_equal(fixture->fault.text, wrong[i].message);
+        assert_int_equal(fixture->history.range_count, 0);
+        assert_int_equal(fixture->history.operation_count, 0);
+    }
+    fixture->native.of_file = false;
+    assert_int_equal(read_operations(fixture, "a", "{'t':'q','rows':{}}"), ISO_BAD_INPUT);
+    assert_string_equal(fixture->fault.text, "a row set: they are judged in files, not yet in streams");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(rows_and_what_is_missing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_empty_set_is_a_step, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(beyond_the_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(repeats, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(mistakes, set_up, tear_down),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests_name("native rows", tests, NULL, NULL);
+}
