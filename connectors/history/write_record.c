@@ -247,9 +247,9 @@ static void protobuf_operation(struct iso_text *text, const struct iso_history *
 /* A snapshot's place in a binlog. */
 static void protobuf_place(struct iso_text *text, uint64_t place)
 {
-    char name[ISO_BINLOG_PLACE_MAX];
+    char name[ISO_BINLOG_POSITION_MAX];
     size_t start = begin_message(text, TRANSACTION_SNAPSHOT);
-    iso_text_put_bytes(text, name, iso_binlog_place_text(place, name));
+    iso_text_put_bytes(text, name, iso_binlog_position_text(place, name));
     end_message(text, start);
 }
 

@@ -93,7 +93,7 @@ struct iso_history {
     uint64_t *sts, *cts;       /* where flags has ISO_HAS_STS, ISO_HAS_CTS */
     uint64_t *origin;          /* where it was read: iso_origin(input, line or offset) */
     uint32_t *first_operation; /* transaction_count + 1 of them */
-    bool places_known;         /* building: `sno` stands for every one of a session, also where no flag says so */
+    bool positions_known;      /* building: `sno` stands for every one of a session, also where no flag says so */
     uint64_t *sno;             /* optional; where flags has ISO_HAS_SNO; finished: never NULL unless file order rules */
     uint64_t *xid;             /* optional; 0: none */
     uint32_t *snapshot;        /* optional; index into `snapshots`, or ISO_NONE */
@@ -147,11 +147,11 @@ struct iso_history {
     /* set by finish */
     bool finished;
     uint32_t committed_count, aborted_count, unknown_count;
-    uint32_t without_sts, without_cts;    /* a committed transaction that lacks it (a writer, for cts), or ISO_NONE */
-    uint32_t *session_first;              /* session s: session_order[session_first[s]] to [session_first[s + 1] - 1] */
-    uint32_t *session_order;              /* transactions by session, then sno, then input order */
-    struct iso_snapshot_breach *breaches; /* ISO_CLOCK_SNAPSHOT: see history/snapshot.h */
-    uint32_t breach_count;
+    uint32_t without_sts, without_cts; /* a committed transaction that lacks it (a writer, for cts), or ISO_NONE */
+    uint32_t *session_first;           /* session s: session_order[session_first[s]] to [session_first[s + 1] - 1] */
+    uint32_t *session_order;           /* transactions by session, then sno, then input order */
+    struct iso_snapshot_violation *snapshot_violations; /* ISO_CLOCK_SNAPSHOT: see history/snapshot.h */
+    uint32_t snapshot_violation_count;
 
     /* initial values */
     iso_atom initial_value; /* of every register not named below; ISO_ABSENT by default */
@@ -177,7 +177,7 @@ static inline uint32_t iso_origin_input(uint64_t origin)
 {
     return (uint32_t)(origin >> 48);
 }
-static inline uint64_t iso_origin_place(uint64_t origin)
+static inline uint64_t iso_origin_offset(uint64_t origin)
 {
     return origin & 0xffffffffffffu;
 }
@@ -277,7 +277,7 @@ enum { ISO_STAMP_TEXT = 48 };
 void iso_history_stamp_text(const struct iso_history *history, uint64_t timestamp, char text[ISO_STAMP_TEXT]);
 
 /* "file:line" of a transaction. */
-void iso_history_place_text(const struct iso_history *history, uint32_t transaction, char *text, size_t size);
+void iso_history_location_text(const struct iso_history *history, uint32_t transaction, char *text, size_t size);
 
 /* True if the clients' clocks say that transaction `a` had ended when `b` began, however far they differ up to `drift`.
  */

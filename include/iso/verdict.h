@@ -78,7 +78,7 @@ struct iso_violation {
     uint32_t operation;   /* the operation at fault, or ISO_NONE */
     struct iso_value expected, actual;       /* INT and EXT */
     uint32_t writer_expected, writer_actual; /* INT and EXT; ISO_NONE: the initial value, or nobody */
-    uint32_t breach;                         /* SNAPSHOT_ORDER: index into the history's `breaches`, else ISO_NONE */
+    uint32_t snapshot_violation; /* SNAPSHOT_ORDER: index into the history's `snapshot_violations`, else ISO_NONE */
 };
 
 struct iso_verdict {

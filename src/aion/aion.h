@@ -62,11 +62,11 @@ struct iso_aion_event {
     uint64_t id;                  /* digest of level, axiom, transactions and key: the same in every run */
     struct iso_aion_party transaction, other; /* as in struct iso_violation */
     const struct iso_atoms *key_atoms;
-    iso_atom key;                           /* ISO_ABSENT where the axiom has none */
-    uint32_t operation;                     /* place in the transaction, from 0, or ISO_NONE */
-    uint64_t bound;                         /* EXT: the read had to see what was committed below it */
-    uint32_t breach;                        /* SNAPSHOT_ORDER: index into the history's `breaches`, else ISO_NONE */
-    struct iso_aion_value expected, actual; /* INT and EXT; count 0 and not a list: none */
+    iso_atom key;                /* ISO_ABSENT where the axiom has none */
+    uint32_t operation;          /* place in the transaction, from 0, or ISO_NONE */
+    uint64_t bound;              /* EXT: the read had to see what was committed below it */
+    uint32_t snapshot_violation; /* SNAPSHOT_ORDER: index into the history's `snapshot_violations`, else ISO_NONE */
+    struct iso_aion_value expected, actual;               /* INT and EXT; count 0 and not a list: none */
     struct iso_aion_party writer_expected, writer_actual; /* EXT, final */
     uint64_t unlisted; /* not 0: so many violations over what is listed of the key, or session (max_per_key). Of these
                         * only state, axiom, key, session and, of one of them, transaction and other are reported (and see

@@ -79,7 +79,7 @@ static void collect_event(void *context, const struct iso_aion_event *event)
                                       .operation = ISO_NONE,
                                       .writer_expected = transaction_of(&event->writer_expected),
                                       .writer_actual = transaction_of(&event->writer_actual),
-                                      .breach = event->breach};
+                                      .snapshot_violation = event->snapshot_violation};
     if (event->operation != ISO_NONE)
         violation.operation = history->first_operation[t] + event->operation;
     if (iso_verdict_keeps(collector->verdict, &violation) && (event->axiom == ISO_INT || event->axiom == ISO_EXT)) {
@@ -113,7 +113,7 @@ static void add_session(const struct collector *collector, uint32_t session)
                                                                         .operation = ISO_NONE,
                                                                         .writer_expected = ISO_NONE,
                                                                         .writer_actual = ISO_NONE,
-                                                                        .breach = ISO_NONE});
+                                                                        .snapshot_violation = ISO_NONE});
         if (is_later(history, collector->verdict->level, t, latest))
             latest = t;
     }

@@ -28,7 +28,7 @@ struct group {
     const struct aion_tie *ties;
     uint32_t count;
     uint32_t *member;    /* by tie: its transaction's node */
-    uint32_t *key;       /* by tie: its key's node; ISO_NONE for a breach */
+    uint32_t *key;       /* by tie: its key's node; ISO_NONE for a snapshot-order violation */
     uint32_t *first_tie; /* by member: a tie of it */
     uint32_t *other;     /* by member: the writer it shares a key with, as a member, or ISO_NONE */
     uint32_t members, nodes;
@@ -220,11 +220,11 @@ static struct iso_aion_party party_of(const struct group *group, uint32_t member
     return (struct iso_aion_party){&group->engine->values.atoms, tie->tid, tie->origin, tie->sts, tie->cts};
 }
 
-static void emit_tie_violation(struct group *group, uint32_t member, uint32_t breach)
+static void emit_tie_violation(struct group *group, uint32_t member, uint32_t snapshot_violation)
 {
     struct iso_aion_event event = aion_event_of(group->engine, ISO_TIMESTAMP);
     bool shared = group->other[member] != ISO_NONE;
-    if (!shared && !group->on_cycle[member] && breach == ISO_NONE)
+    if (!shared && !group->on_cycle[member] && snapshot_violation == ISO_NONE)
         return;
     event.transaction = party_of(group, member);
     if (shared) {
@@ -234,7 +234,7 @@ static void emit_tie_violation(struct group *group, uint32_t member, uint32_t br
         event.kind = ISO_CTS_CYCLE;
     } else {
         event.kind = ISO_SNAPSHOT_ORDER;
-        event.breach = breach;
+        event.snapshot_violation = snapshot_violation;
     }
     group->engine->stats.counts[ISO_TIMESTAMP]++;
     aion_emit(group->engine, &event);
@@ -242,15 +242,15 @@ static void emit_tie_violation(struct group *group, uint32_t member, uint32_t br
 
 static void emit_group(struct group *group)
 {
-    uint32_t *breach = iso_allocate(group->members * sizeof *breach);
-    memset(breach, 0xff, group->members * sizeof *breach); /* ISO_NONE */
+    uint32_t *snapshot_violation = iso_allocate(group->members * sizeof *snapshot_violation);
+    memset(snapshot_violation, 0xff, group->members * sizeof *snapshot_violation); /* ISO_NONE */
     for (uint32_t i = 0; i < group->count; i++) {
         if (group->ties[i].what == AION_TIE_SNAPSHOT_ORDER)
-            breach[group->member[i]] = group->ties[i].breach;
+            snapshot_violation[group->member[i]] = group->ties[i].snapshot_violation;
     }
     for (uint32_t member = 0; member < group->members; member++)
-        emit_tie_violation(group, member, breach[member]);
-    iso_free(breach);
+        emit_tie_violation(group, member, snapshot_violation[member]);
+    iso_free(snapshot_violation);
 }
 
 static void resolve_group(struct iso_aion *engine, const struct aion_tie *ties, uint32_t count)

@@ -15,7 +15,7 @@ struct iso_aion_event aion_event_of(const struct iso_aion *engine, enum iso_axio
                                    .key = ISO_ABSENT,
                                    .session = ISO_ABSENT,
                                    .operation = ISO_NONE,
-                                   .breach = ISO_NONE,
+                                   .snapshot_violation = ISO_NONE,
                                    .writer_expected = nobody,
                                    .writer_actual = nobody,
                                    .cause = nobody};
@@ -82,7 +82,7 @@ static void deliver_event(struct iso_aion *engine, const struct iso_aion_shard *
                                    .excused = finding->unlisted.excused,
                                    .doubtful = finding->unlisted.doubtful,
                                    .session = ISO_ABSENT,
-                                   .breach = ISO_NONE,
+                                   .snapshot_violation = ISO_NONE,
                                    .expected = value_of(atoms, &finding->expected),
                                    .actual = value_of(atoms, &finding->actual),
                                    .writer_expected = party_of(atoms, &finding->writer_expected),
@@ -98,7 +98,7 @@ static void deliver_tie(struct iso_aion *engine, uint32_t number, const struct a
                            .origin = finding->transaction.origin,
                            .shard = number,
                            .key = finding->key,
-                           .breach = ISO_NONE,
+                           .snapshot_violation = ISO_NONE,
                            .what = (uint8_t)finding->what};
     aion_tie_add(engine, &tie, iso_aion_shard_atoms(engine->shards.list[number]), finding->transaction.tid);
 }

@@ -25,7 +25,7 @@ static enum iso_status refuse_transaction(const struct iso_history *history, uin
     char place[512], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *tid = iso_atom_text(&history->atoms, history->tid[t], buffer, &length);
-    iso_history_place_text(history, t, place, sizeof place);
+    iso_history_location_text(history, t, place, sizeof place);
     return iso_error_set(error, ISO_BAD_INPUT, "%s: transaction %.*s %s; %s", place, (int)(length < 100 ? length : 100),
                          tid, what, expected);
 }
@@ -152,7 +152,8 @@ static void check_timestamps(const struct aion_taking *taking)
     const struct aion_times *times = &taking->times;
     uint32_t t = taking->transaction, stray = ISO_NONE;
     uint8_t flags = history->flags[t];
-    uint32_t breach = t < taking->cache->breach_count ? taking->cache->breach[t] : ISO_NONE;
+    uint32_t snapshot_violation =
+        t < taking->cache->snapshot_violation_count ? taking->cache->snapshot_violation[t] : ISO_NONE;
     if (!(flags & ISO_HAS_STS))
         return;
     if (flags & ISO_OWN_TIMES) {
@@ -160,29 +161,29 @@ static void check_timestamps(const struct aion_taking *taking)
         stray = stray_operation(history, t, times);
     }
     bool interval = stray != ISO_NONE || times->sts > times->cts || ((flags & ISO_WRITES) && times->sts == times->cts);
-    if (!interval && breach == ISO_NONE)
+    if (!interval && snapshot_violation == ISO_NONE)
         return;
     struct iso_aion_event event = aion_event_of(engine, ISO_TIMESTAMP);
     event.kind = interval ? ISO_INTERVAL : ISO_SNAPSHOT_ORDER;
     event.transaction = aion_party_in(engine, taking->cache, t);
     event.transaction.cts = times->cts;
     event.operation = stray;
-    event.breach = interval ? ISO_NONE : breach;
+    event.snapshot_violation = interval ? ISO_NONE : snapshot_violation;
     engine->stats.counts[ISO_TIMESTAMP]++;
     aion_emit(engine, &event);
 }
 
-/* SER: what a breach is called depends on who shares the cts. */
+/* SER: what a snapshot-order violation is called depends on who shares the cts. */
 static void note_snapshot_order(const struct aion_taking *taking)
 {
     const struct iso_history *history = taking->history;
     uint32_t t = taking->transaction;
-    if (t >= taking->cache->breach_count || taking->cache->breach[t] == ISO_NONE)
+    if (t >= taking->cache->snapshot_violation_count || taking->cache->snapshot_violation[t] == ISO_NONE)
         return;
     struct aion_tie tie = {.cts = taking->times.cts,
                            .sts = taking->times.sts,
                            .origin = aion_party_in(taking->engine, taking->cache, t).origin,
-                           .breach = taking->cache->breach[t],
+                           .snapshot_violation = taking->cache->snapshot_violation[t],
                            .what = AION_TIE_SNAPSHOT_ORDER};
     aion_tie_add(taking->engine, &tie, &history->atoms, history->tid[t]);
 }
@@ -238,7 +239,7 @@ static uint64_t place_in_session(struct iso_aion *engine, struct aion_key_cache 
     engine->sessions.due++;
     if (history->finished) /* without snos the order of the file rules, whatever the order of arrival */
         return history->sno ? history->sno[t] : t;
-    return history->flags[t] & ISO_HAS_SNO || history->places_known ? history->sno[t] : arrived;
+    return history->flags[t] & ISO_HAS_SNO || history->positions_known ? history->sno[t] : arrived;
 }
 
 /* What was there before everything else. */

@@ -18,29 +18,31 @@ static void forget_entries(struct aion_key_cache *cache)
     aion_key_cache_forget(cache);
     if (cache->session_count)
         memset(cache->sessions, 0, cache->session_count * sizeof *cache->sessions);
-    iso_free(cache->breach);
-    cache->breach = NULL;
-    cache->breach_count = 0;
+    iso_free(cache->snapshot_violation);
+    cache->snapshot_violation = NULL;
+    cache->snapshot_violation_count = 0;
 }
 
 void aion_key_cache_set(struct aion_key_cache *cache, const struct iso_history *history)
 {
     forget_entries(cache);
     cache->history = history;
-    if (!history || !history->breach_count)
+    if (!history || !history->snapshot_violation_count)
         return;
-    cache->breach_count = history->transaction_count;
-    cache->breach = iso_allocate(((size_t)cache->breach_count + 1) * sizeof *cache->breach);
-    memset(cache->breach, 0xff, cache->breach_count * sizeof *cache->breach); /* ISO_NONE */
-    for (uint32_t i = history->breach_count; i-- > 0;)
-        cache->breach[history->breaches[i].transaction] = i;
+    cache->snapshot_violation_count = history->transaction_count;
+    cache->snapshot_violation =
+        iso_allocate(((size_t)cache->snapshot_violation_count + 1) * sizeof *cache->snapshot_violation);
+    memset(cache->snapshot_violation, 0xff,
+           cache->snapshot_violation_count * sizeof *cache->snapshot_violation); /* ISO_NONE */
+    for (uint32_t i = history->snapshot_violation_count; i-- > 0;)
+        cache->snapshot_violation[history->snapshot_violations[i].transaction] = i;
 }
 
 void aion_key_cache_release(struct aion_key_cache *cache)
 {
     iso_column_free(cache->keys, cache->key_count * sizeof *cache->keys);
     iso_column_free(cache->sessions, cache->session_count * sizeof *cache->sessions);
-    iso_free(cache->breach);
+    iso_free(cache->snapshot_violation);
     memset(cache, 0, sizeof *cache);
 }
 

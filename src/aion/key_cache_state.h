@@ -28,8 +28,8 @@ struct aion_key_cache {
     uint16_t stamp;     /* of the transaction at hand */
     struct aion_cached_session *sessions;
     uint32_t session_count;
-    uint32_t *breach; /* by transaction, or NULL */
-    uint32_t breach_count;
+    uint32_t *snapshot_violation; /* by transaction, or NULL */
+    uint32_t snapshot_violation_count;
 };
 
 #endif

@@ -6,7 +6,7 @@
 
 struct aion_tie {
     uint64_t cts, sts, origin;
-    uint32_t shard, key, tid, breach;
+    uint32_t shard, key, tid, snapshot_violation;
     uint8_t what; /* AION_FOUND_READER, AION_FOUND_WRITER, AION_TIE_SNAPSHOT_ORDER */
 };
 #define AION_TIE_SNAPSHOT_ORDER 100

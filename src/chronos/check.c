@@ -14,7 +14,7 @@ static enum iso_status refuse_history(const struct iso_history *history, uint32_
     char place[512], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *tid = iso_atom_text(&history->atoms, history->tid[t], buffer, &length);
-    iso_history_place_text(history, t, place, sizeof place);
+    iso_history_location_text(history, t, place, sizeof place);
     return iso_error_set(error, ISO_BAD_INPUT,
                          "%s: committed transaction %.*s has no %s; timestamps cannot judge it, --engine polygraph can",
                          place, (int)(length < 100 ? length : 100), tid, lacks);
@@ -60,13 +60,14 @@ static void survey_operations(struct chronos *check)
             (history->flags[t] & (ISO_STATUS_MASK | ISO_WRITES)) == ISO_WRITES && history->cts[t] <= history->sts[t];
     }
     check->inverted = check->si && (inverted || check->own_times);
-    if (!history->breach_count)
+    if (!history->snapshot_violation_count)
         return;
-    check->first_breach = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *check->first_breach);
+    check->first_snapshot_violation =
+        iso_allocate(((size_t)history->transaction_count + 1) * sizeof *check->first_snapshot_violation);
     for (uint32_t t = 0; t < history->transaction_count; t++)
-        check->first_breach[t] = ISO_NONE;
-    for (uint32_t i = history->breach_count; i-- > 0;)
-        check->first_breach[history->breaches[i].transaction] = i;
+        check->first_snapshot_violation[t] = ISO_NONE;
+    for (uint32_t i = history->snapshot_violation_count; i-- > 0;)
+        check->first_snapshot_violation[history->snapshot_violations[i].transaction] = i;
 }
 
 /* ---- a shard ---- */
@@ -135,7 +136,7 @@ static void judge_all(struct chronos *check, struct iso_verdict *verdict)
     }
     iso_free(check->contested);
     iso_free(check->verdicts);
-    if (!check->si && check->first_breach) /* needs to know who shares a cts */
+    if (!check->si && check->first_snapshot_violation) /* needs to know who shares a cts */
         chronos_check_timestamps(check, verdict, 0, check->history->transaction_count);
 }
 
@@ -161,7 +162,7 @@ enum iso_status iso_chronos_check(const struct iso_history *history, const struc
     judge_all(&check, verdict);
     chronos_keys_release(&check);
     chronos_events_release(&check);
-    iso_free(check.first_breach);
+    iso_free(check.first_snapshot_violation);
     verdict->seconds_check = iso_clock_seconds() - start;
     return ISO_OK;
 }

@@ -75,7 +75,7 @@ struct chronos {
     struct chronos_list *lists;          /* by key; NULL if no key is a list */
     iso_atom *initial;                   /* by key; NULL if no key has an initial value of its own */
     struct chronos_previous *previous;   /* by key; NULL unless `inverted` */
-    uint32_t *first_breach;              /* by transaction; NULL if there is none */
+    uint32_t *first_snapshot_violation;  /* by transaction; NULL if there is none */
     struct chronos_verdict *verdicts;    /* by shard */
     struct chronos_contested *contested; /* by shard: what its sweep found */
 };

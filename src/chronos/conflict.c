@@ -323,7 +323,7 @@ static uint64_t list_range(struct conflicts *conflicts, const struct range *rang
                                                  .operation = blamed->operation,
                                                  .writer_expected = ISO_NONE,
                                                  .writer_actual = ISO_NONE,
-                                                 .breach = ISO_NONE});
+                                                 .snapshot_violation = ISO_NONE});
         listed++;
         ++*of_key;
     }

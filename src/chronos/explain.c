@@ -148,7 +148,7 @@ static void report_suspect(struct chronos_shard *shard, const struct writers *wr
                                       .operation = suspect->operation,
                                       .writer_expected = suspect->writer,
                                       .writer_actual = ISO_NONE,
-                                      .breach = ISO_NONE};
+                                      .snapshot_violation = ISO_NONE};
     if (!iso_verdict_keeps(shard->verdict, &violation)) /* only counted */
         violation.kind = ISO_KIND_NONE;
     else if (suspect->prefix == ISO_NONE)

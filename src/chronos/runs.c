@@ -104,7 +104,7 @@ void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t
                                                             .actual = iso_value_atom(shard->history->value[operation]),
                                                             .writer_expected = ISO_NONE,
                                                             .writer_actual = ISO_NONE,
-                                                            .breach = ISO_NONE});
+                                                            .snapshot_violation = ISO_NONE});
 }
 
 /* ---- lists ---- */
@@ -148,7 +148,7 @@ static void add_list_int(struct chronos_shard *shard, uint32_t transaction, uint
                                       .actual = iso_value_of_list(history, history->value[operation]),
                                       .writer_expected = ISO_NONE,
                                       .writer_actual = ISO_NONE,
-                                      .breach = ISO_NONE};
+                                      .snapshot_violation = ISO_NONE};
     if (iso_verdict_keeps(shard->verdict, &violation))
         violation.expected = chronos_expected_list(shard, prefix, prefix_count, shard->picked, own_count);
     iso_verdict_add(shard->verdict, &violation);

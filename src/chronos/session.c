@@ -39,7 +39,7 @@ static void add_session_violation(struct iso_verdict *verdict, uint32_t transact
                                                      .operation = ISO_NONE,
                                                      .writer_expected = ISO_NONE,
                                                      .writer_actual = ISO_NONE,
-                                                     .breach = ISO_NONE});
+                                                     .snapshot_violation = ISO_NONE});
 }
 
 static void check_next(struct chronos *check, struct iso_verdict *verdict, uint32_t t, struct latest *latest)

@@ -178,8 +178,8 @@ static void report_shared_cts(struct chronos *check, struct iso_verdict *verdict
         if (!shared && !group->on_cycle[member])
             continue;
         uint32_t t = group->transactions[member];
-        if (check->first_breach)
-            check->first_breach[t] = ISO_NONE; /* TIMESTAMP once a transaction */
+        if (check->first_snapshot_violation)
+            check->first_snapshot_violation[t] = ISO_NONE; /* TIMESTAMP once a transaction */
         iso_verdict_add(verdict,
                         &(struct iso_violation){.axiom = ISO_TIMESTAMP,
                                                 .kind = shared ? ISO_SHARED_CTS : ISO_CTS_CYCLE,
@@ -189,7 +189,7 @@ static void report_shared_cts(struct chronos *check, struct iso_verdict *verdict
                                                 .operation = ISO_NONE,
                                                 .writer_expected = ISO_NONE,
                                                 .writer_actual = ISO_NONE,
-                                                .breach = ISO_NONE});
+                                                .snapshot_violation = ISO_NONE});
     }
 }
 

@@ -24,10 +24,10 @@ static void check_one(struct chronos *check, struct iso_verdict *verdict, uint32
     const struct iso_history *history = check->history;
     bool own_times = check->si && (history->flags[t] & ISO_OWN_TIMES);
     uint32_t stray = own_times ? stray_operation(history, t) : ISO_NONE;
-    uint32_t breach = check->first_breach ? check->first_breach[t] : ISO_NONE;
+    uint32_t snapshot_violation = check->first_snapshot_violation ? check->first_snapshot_violation[t] : ISO_NONE;
     bool interval = check->si && breaks_interval(history, t, stray);
     verdict->per_operation |= own_times;
-    if (!interval && breach == ISO_NONE)
+    if (!interval && snapshot_violation == ISO_NONE)
         return;
     iso_verdict_add(verdict, &(struct iso_violation){.axiom = ISO_TIMESTAMP,
                                                      .kind = interval ? ISO_INTERVAL : ISO_SNAPSHOT_ORDER,
@@ -37,7 +37,7 @@ static void check_one(struct chronos *check, struct iso_verdict *verdict, uint32
                                                      .operation = stray,
                                                      .writer_expected = ISO_NONE,
                                                      .writer_actual = ISO_NONE,
-                                                     .breach = interval ? ISO_NONE : breach});
+                                                     .snapshot_violation = interval ? ISO_NONE : snapshot_violation});
 }
 
 void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first, uint32_t end)

@@ -144,26 +144,27 @@ static void argue_snapshots(struct iso_argument *argument, uint32_t transaction)
     const struct iso_history *history = argument->facts->history;
     enum { SNAPSHOT_TEXT = 240 };
     char earlier[SNAPSHOT_TEXT], later[SNAPSHOT_TEXT];
-    for (uint32_t i = 0; i < history->breach_count; i++) {
-        const struct iso_snapshot_breach *breach = &history->breaches[i];
-        if (breach->transaction != transaction)
+    for (uint32_t i = 0; i < history->snapshot_violation_count; i++) {
+        const struct iso_snapshot_violation *snapshot_violation = &history->snapshot_violations[i];
+        if (snapshot_violation->transaction != transaction)
             continue;
-        iso_snapshot_text(history, &history->snapshots[breach->earlier], earlier, sizeof earlier);
-        iso_snapshot_text(history, &history->snapshots[breach->later], later, sizeof later);
+        iso_snapshot_text(history, &history->snapshots[snapshot_violation->earlier], earlier, sizeof earlier);
+        iso_snapshot_text(history, &history->snapshots[snapshot_violation->later], later, sizeof later);
         argue_step(argument,
                    "%T read from snapshot %s (xmin:xmax:in progress), which sees at least as many committed "
                    "transactions as snapshot %s.",
                    transaction, later, earlier);
         argue_step(argument, "So everything that snapshot %s sees, %T has to see too, xid %u among it.", earlier,
-                   transaction, (uint64_t)breach->only_earlier);
-        if (breach->only_later)
+                   transaction, (uint64_t)snapshot_violation->only_earlier);
+        if (snapshot_violation->only_later)
             argue_step(argument,
                        "However, %T does not see xid %u, and sees xid %u, which snapshot %s does not: neither of "
                        "the two can be the earlier one, a contradiction.",
-                       transaction, (uint64_t)breach->only_earlier, (uint64_t)breach->only_later, earlier);
+                       transaction, (uint64_t)snapshot_violation->only_earlier,
+                       (uint64_t)snapshot_violation->only_later, earlier);
         else
             argue_step(argument, "However, %T does not see xid %u: a contradiction.", transaction,
-                       (uint64_t)breach->only_earlier);
+                       (uint64_t)snapshot_violation->only_earlier);
         return;
     }
     argue_step(argument,

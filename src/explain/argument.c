@@ -362,8 +362,9 @@ struct iso_argument_origin iso_argument_origin(const struct iso_argument *argume
     uint32_t input = iso_origin_input(origin);
     const char *name = input < history->input_count ? history->inputs[input] : "?", *bracket = strrchr(name, '[');
     size_t digits = bracket ? strspn(bracket + 1, "0123456789") : 0;
-    return (struct iso_argument_origin){
-        .name = name, .offset = iso_origin_place(origin), .is_partition = digits && !strcmp(bracket + 1 + digits, "]")};
+    return (struct iso_argument_origin){.name = name,
+                                        .offset = iso_origin_offset(origin),
+                                        .is_partition = digits && !strcmp(bracket + 1 + digits, "]")};
 }
 
 void iso_argument_put_origin(const struct iso_argument *argument, uint32_t index, struct iso_text *text)

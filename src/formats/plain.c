@@ -33,7 +33,7 @@ enum iso_status plain_refuse(const struct iso_history *history, uint32_t transac
                              const char *what, struct iso_error *error)
 {
     char place[512];
-    iso_history_place_text(history, transaction, place, sizeof place);
+    iso_history_location_text(history, transaction, place, sizeof place);
     return iso_error_set(error, ISO_BAD_INPUT, "%s: %s, which format %s cannot say", place, what,
                          iso_format_name(format));
 }

@@ -119,8 +119,8 @@ static void write_native_operation(struct iso_output *output, const struct iso_h
 /* A snapshot's place in a binlog. */
 static void write_place(struct iso_output *output, uint64_t place)
 {
-    char name[ISO_BINLOG_PLACE_MAX];
-    iso_binlog_place_text(place, name);
+    char name[ISO_BINLOG_POSITION_MAX];
+    iso_binlog_position_text(place, name);
     LITERAL(output, ",\"snapshot\":\"");
     iso_output_text(output, name);
     iso_output_char(output, '"');
@@ -251,7 +251,7 @@ static enum iso_status check_timestamps(const struct iso_history *history, uint3
     uint8_t missing = (ISO_HAS_STS | ISO_HAS_CTS) & ~history->flags[transaction];
     if (!missing)
         return ISO_OK;
-    iso_history_place_text(history, transaction, place, sizeof place);
+    iso_history_location_text(history, transaction, place, sizeof place);
     return iso_error_set(error, ISO_BAD_INPUT,
                          "%s: the transaction has no %s timestamp; TimeKiller's format cannot do without", place,
                          missing & ISO_HAS_STS ? "start" : "commit");

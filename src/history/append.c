@@ -178,7 +178,7 @@ void iso_history_append(struct iso_history *history, const struct iso_history *b
     append_transactions(history, block, atoms, sessions);
     for (uint32_t i = 0; i < block->transaction_count; i++)
         history->origin[history->transaction_count + i] =
-            iso_origin(input, iso_origin_place(block->origin[i]) + line_base);
+            iso_origin(input, iso_origin_offset(block->origin[i]) + line_base);
     history_append_ranges(history, block, atoms);
     append_lists(history, block, atoms);
     append_snapshots(history, block);

@@ -14,8 +14,8 @@ static enum iso_status repeated_tid(const struct iso_history *history, uint32_t 
     while (history->tid[first] != history->tid[transaction])
         first++;
     const char *tid = iso_atom_text(&history->atoms, history->tid[transaction], buffer, &length);
-    iso_history_place_text(history, transaction, here, sizeof here);
-    iso_history_place_text(history, first, there, sizeof there);
+    iso_history_location_text(history, transaction, here, sizeof here);
+    iso_history_location_text(history, first, there, sizeof there);
     return iso_error_set(error, ISO_BAD_INPUT, "%s: tid %.*s occurs here and at %s; a tid must be unique", here,
                          (int)(length < 100 ? length : 100), tid, there);
 }
@@ -85,9 +85,9 @@ static enum iso_status mixed_key(const struct iso_history *history, uint32_t key
     const char *name = iso_atom_text(&history->atoms, history->key_atom[key], buffer, &length);
     uint32_t as_list = first_user(history, key, ISO_KEY_LIST), as_scalar = first_user(history, key, ISO_KEY_SCALAR);
     if (as_list != ISO_NONE)
-        iso_history_place_text(history, as_list, list, sizeof list);
+        iso_history_location_text(history, as_list, list, sizeof list);
     if (as_scalar != ISO_NONE)
-        iso_history_place_text(history, as_scalar, scalar, sizeof scalar);
+        iso_history_location_text(history, as_scalar, scalar, sizeof scalar);
     return iso_error_set(error, ISO_BAD_INPUT,
                          "%s: key %.*s is used as a list here and as a single value at %s; a key is one or the other",
                          list, (int)(length < 100 ? length : 100), name, scalar);

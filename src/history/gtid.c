@@ -48,7 +48,7 @@ static bool read_place(const char *text, size_t length, uint64_t *place)
     at = colon + 1;
     if (!take_number(&at, end, (UINT64_C(1) << ISO_BINLOG_OFFSET_BITS) - 1, &offset) || at != end)
         return false;
-    *place = iso_binlog_place(file, offset);
+    *place = iso_binlog_position(file, offset);
     return true;
 }
 
@@ -64,8 +64,8 @@ bool iso_gtid_snapshot_read(const char *text, size_t length, uint64_t *start, ui
     return read_place(text, length, start);
 }
 
-size_t iso_binlog_place_text(uint64_t place, char text[ISO_BINLOG_PLACE_MAX])
+size_t iso_binlog_position_text(uint64_t place, char text[ISO_BINLOG_POSITION_MAX])
 {
-    return (size_t)snprintf(text, ISO_BINLOG_PLACE_MAX, "binlog.%06" PRIu64 ":%" PRIu64,
+    return (size_t)snprintf(text, ISO_BINLOG_POSITION_MAX, "binlog.%06" PRIu64 ":%" PRIu64,
                             place >> ISO_BINLOG_OFFSET_BITS, place & ((UINT64_C(1) << ISO_BINLOG_OFFSET_BITS) - 1));
 }

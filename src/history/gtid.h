@@ -25,15 +25,15 @@ bool iso_gtid_snapshot_read(const char *text, size_t length, uint64_t *start, ui
 
 /* A file's number and an offset in it as one number, which rises with the log. */
 enum { ISO_BINLOG_OFFSET_BITS = 40 };
-static inline uint64_t iso_binlog_place(uint64_t file, uint64_t offset)
+static inline uint64_t iso_binlog_position(uint64_t file, uint64_t offset)
 {
     return file << ISO_BINLOG_OFFSET_BITS | offset;
 }
 
 /* As FILE.NUMBER:OFFSET, with `binlog` for the file, whose name means nothing: of the server that the stream is of
  * there is one log. Returns the length. */
-enum { ISO_BINLOG_PLACE_MAX = 40 };
-size_t iso_binlog_place_text(uint64_t place, char text[ISO_BINLOG_PLACE_MAX]);
+enum { ISO_BINLOG_POSITION_MAX = 40 };
+size_t iso_binlog_position_text(uint64_t place, char text[ISO_BINLOG_POSITION_MAX]);
 
 static inline uint64_t iso_gtid_commit(uint64_t number)
 {

@@ -22,14 +22,14 @@ static void release_finish(struct iso_history *history)
 {
     iso_free(history->session_first);
     iso_free(history->session_order);
-    iso_free(history->breaches);
+    iso_free(history->snapshot_violations);
     iso_free(history->rank_physical);
     iso_free(history->rank_logical);
     history->session_first = history->session_order = NULL;
-    history->breaches = NULL;
+    history->snapshot_violations = NULL;
     history->rank_physical = history->rank_logical = NULL;
     history->rank_count = 0;
-    history->breach_count = 0;
+    history->snapshot_violation_count = 0;
     history->finished = false;
     history->committed_count = history->aborted_count = history->unknown_count = 0;
     history->without_sts = history->without_cts = ISO_NONE;
@@ -95,7 +95,7 @@ void iso_history_clear(struct iso_history *history)
     history->snapshot_count = 0;
     history->xip_count = 0;
     history->clock = ISO_CLOCK_NONE;
-    history->places_known = history->whole_rows = false;
+    history->positions_known = history->whole_rows = false;
 }
 
 uint32_t iso_history_input(struct iso_history *history, const char *name)
@@ -340,12 +340,12 @@ void iso_history_initial(struct iso_history *history, iso_atom key, iso_atom val
     history->key_use[index] |= is_append ? ISO_KEY_LIST : ISO_KEY_SCALAR;
 }
 
-void iso_history_place_text(const struct iso_history *history, uint32_t transaction, char *text, size_t size)
+void iso_history_location_text(const struct iso_history *history, uint32_t transaction, char *text, size_t size)
 {
     uint64_t origin = history->origin[transaction];
     uint32_t input = iso_origin_input(origin);
     snprintf(text, size, "%s:%llu", input < history->input_count ? history->inputs[input] : "?",
-             (unsigned long long)iso_origin_place(origin));
+             (unsigned long long)iso_origin_offset(origin));
 }
 
 void iso_history_stamp_text(const struct iso_history *history, uint64_t timestamp, char text[ISO_STAMP_TEXT])

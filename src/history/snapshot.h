@@ -2,7 +2,7 @@
  *
  * All snapshots are ordered by how many committed xids they see; in a correct system each contains the one
  * before. A transaction's sts is the place of its own snapshot, its cts lies just below the first snapshot
- * that sees its xid. A snapshot that does not contain the one before it is a breach: TIMESTAMP, kind
+ * that sees its xid. A snapshot that does not contain the one before it is a snapshot-order violation: TIMESTAMP, kind
  * snapshot-order. Commit LSN order is no substitute, it gives false alarms (docs/semantics.md).
  */
 #ifndef ISO_HISTORY_SNAPSHOT_H
@@ -13,7 +13,7 @@
 #include "iso/history.h"
 
 /* A later snapshot that lacks a committed xid which the earlier one sees. */
-struct iso_snapshot_breach {
+struct iso_snapshot_violation {
     uint32_t transaction;    /* an owner of the later snapshot (its own, or an operation's) */
     uint32_t earlier, later; /* snapshots */
     uint64_t only_earlier;   /* a committed xid that only the earlier one sees */

@@ -24,7 +24,7 @@ struct chain {
     struct link *links;
     uint32_t link_count, link_capacity;
     uint64_t *place; /* by snapshot: its position; 0: not placed */
-    uint32_t breach_capacity;
+    uint32_t violation_capacity;
 };
 
 static int compare_committed(const void *left, const void *right)
@@ -46,8 +46,8 @@ static enum iso_status collect_committed(struct chain *chain, struct iso_error *
         if (chain->committed[i].xid != chain->committed[i - 1].xid)
             continue;
         char first[512], second[512];
-        iso_history_place_text(history, chain->committed[i - 1].transaction, first, sizeof first);
-        iso_history_place_text(history, chain->committed[i].transaction, second, sizeof second);
+        iso_history_location_text(history, chain->committed[i - 1].transaction, first, sizeof first);
+        iso_history_location_text(history, chain->committed[i].transaction, second, sizeof second);
         return iso_error_set(error, ISO_BAD_INPUT,
                              "%s: xid %llu occurs here and at %s; an xid belongs to one transaction", second,
                              (unsigned long long)chain->committed[i].xid, first);
@@ -118,11 +118,11 @@ static int compare_links(const void *left, const void *right, void *context)
     return a->owner < b->owner ? -1 : a->owner > b->owner;
 }
 
-static void add_breach(struct chain *chain, struct iso_snapshot_breach breach)
+static void add_violation(struct chain *chain, struct iso_snapshot_violation snapshot_violation)
 {
     struct iso_history *history = chain->history;
-    ISO_GROW(history->breaches, history->breach_count, chain->breach_capacity);
-    history->breaches[history->breach_count++] = breach;
+    ISO_GROW(history->snapshot_violations, history->snapshot_violation_count, chain->violation_capacity);
+    history->snapshot_violations[history->snapshot_violation_count++] = snapshot_violation;
 }
 
 /* Sees what link i sees; same place as the one before where both see the same. */
@@ -148,8 +148,8 @@ static void place_links(struct chain *chain)
         }
         chain->place[chain->links[i].snapshot] = place;
         if (only_earlier)
-            add_breach(chain, (struct iso_snapshot_breach){chain->links[i].owner, chain->links[previous].snapshot,
-                                                           chain->links[i].snapshot, only_earlier, only_later});
+            add_violation(chain, (struct iso_snapshot_violation){chain->links[i].owner, chain->links[previous].snapshot,
+                                                                 chain->links[i].snapshot, only_earlier, only_later});
     }
 }
 

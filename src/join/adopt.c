@@ -9,9 +9,9 @@
 
 bool join_takes_writes(const struct iso_history *block, uint32_t transaction)
 {
-    bool says = block->marks && block->marks[transaction] & ISO_MARK_CDC_WRITES;
+    bool leaves_writes = block->marks && block->marks[transaction] & ISO_MARK_CDC_WRITES;
     bool has_id = block->xid && block->xid[transaction];
-    return says || (has_id && !(block->flags[transaction] & ISO_WRITES));
+    return leaves_writes || (has_id && !(block->flags[transaction] & ISO_WRITES));
 }
 
 /* Whether a read shows what the transaction itself wrote, as far as the stream says. */
@@ -60,7 +60,7 @@ uint32_t join_adopt(struct iso_join *join, uint32_t number, uint32_t delivered)
     join_spell_kept(join, record);
     iso_history_clear(adopted);
     adopted->clock = ISO_CLOCK_SCALAR;
-    adopted->places_known = true;
+    adopted->positions_known = true;
     join_copy_head(adopted, &join->records.kept, record->kept);
     copy_operations(join, record, transaction);
     uint32_t mark = join_mark_finals(join, transaction), count = 0;

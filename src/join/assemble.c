@@ -106,7 +106,7 @@ uint64_t join_commit_position(struct join_identity identity, const struct iso_ev
         return iso_gtid_commit(event->commit);
     if (identity.tag == JOIN_BY_XID) /* of a connector's first transaction nobody says what was before */
         return event->position[0] ? event->position[0] + 1 : event->position[1];
-    return iso_binlog_place(event->position[0], event->position[1] >> BINLOG_ROW_BITS) + 1;
+    return iso_binlog_position(event->position[0], event->position[1] >> BINLOG_ROW_BITS) + 1;
 }
 
 static void note_position(struct join_transaction *transaction, const struct iso_event *event)
@@ -510,7 +510,7 @@ static bool goes_back(struct join_lane *lane, const struct iso_event *event)
     enum { BINLOG_ROW_BITS = 24 };
     if (!event->commit || !(event->flags & ISO_EVENT_HAS_POSITION))
         return false;
-    uint64_t position = iso_binlog_place(event->position[0], event->position[1] >> BINLOG_ROW_BITS);
+    uint64_t position = iso_binlog_position(event->position[0], event->position[1] >> BINLOG_ROW_BITS);
     if (event->commit > lane->number)
         lane->goes_back = false;
     else if (event->commit < lane->number || position < lane->position)

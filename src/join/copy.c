@@ -9,7 +9,7 @@ static void copy_members(struct iso_history *into, const struct iso_history *fro
         iso_history_set_sts(into, (struct iso_stamp){.physical = from->sts[t]});
     if (from->flags[t] & ISO_HAS_CTS)
         iso_history_set_cts(into, (struct iso_stamp){.physical = from->cts[t]});
-    if (from->flags[t] & ISO_HAS_SNO || (from->places_known && from->sno))
+    if (from->flags[t] & ISO_HAS_SNO || (from->positions_known && from->sno))
         iso_history_set_sno(into, from->sno[t]);
     if (!(from->flags[t] & ISO_HAS_SNO))
         into->flags[into->transaction_count - 1] &= (uint8_t)~ISO_HAS_SNO;

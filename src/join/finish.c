@@ -494,7 +494,7 @@ void join_finish(struct iso_join *join, uint32_t number, uint32_t final)
 
 /* Whether a row of it would have been known: by its write set, or by an id that the stream has. A stream without start
  * timestamps does not have that of a record that has nothing else. */
-static bool can_tell(const struct iso_join *join, const struct join_record *record)
+static bool outcome_shows(const struct iso_join *join, const struct join_record *record)
 {
     if (!record->identity_count)
         return join->capability->unique_cts;
@@ -514,7 +514,7 @@ static void stay_unknown(struct iso_join *join, const struct join_record *record
 void join_finish_undelivered(struct iso_join *join, uint32_t number)
 {
     struct join_record *record = &join->records.list[number];
-    if (record->status == ISO_UNKNOWN && !can_tell(join, record))
+    if (record->status == ISO_UNKNOWN && !outcome_shows(join, record))
         stay_unknown(join, record);
     else if (record->status == ISO_UNKNOWN)
         join_resolve(join, number, false, 0);

@@ -73,7 +73,7 @@ void join_log_note(struct iso_join *join, const struct iso_event *event)
 {
     enum { ROW_BITS = 24 };
     struct join_log *log = &join->log;
-    uint64_t position = iso_binlog_place(event->position[0], event->position[1] >> ROW_BITS);
+    uint64_t position = iso_binlog_position(event->position[0], event->position[1] >> ROW_BITS);
     bool is_initial = event->type == ISO_EVENT_ROW && event->operation == ISO_ROW_SNAPSHOT;
     if (is_initial)
         log->start = !log->start || position < log->start ? position : log->start;

@@ -19,7 +19,7 @@ static struct join_identity anchor_of(const struct join_row *row)
     return (struct join_identity){(uint64_t)row->key << 32 | row->after, JOIN_BY_CTS};
 }
 
-static bool holds(struct iso_join *join, const struct join_transaction *transaction, const struct join_record *record)
+static bool fits(struct iso_join *join, const struct join_transaction *transaction, const struct join_record *record)
 {
     if (!(transaction->flags & JOIN_HAS_CTS) || !(record->flags & JOIN_RECORD_STS) || transaction->cts <= record->sts)
         return false;
@@ -59,8 +59,8 @@ static uint32_t collect(struct iso_join *join, struct candidate *candidates, uin
     return count;
 }
 
-static void look_at(struct iso_join *join, uint32_t number, struct candidate *candidates, const uint32_t *next,
-                    const struct join_map *anchors)
+static void match_transaction(struct iso_join *join, uint32_t number, struct candidate *candidates,
+                              const uint32_t *next, const struct join_map *anchors)
 {
     const struct join_transaction *transaction = &join->open.list[number];
     uint32_t fitting = ISO_NONE;
@@ -69,7 +69,7 @@ static void look_at(struct iso_join *join, uint32_t number, struct candidate *ca
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
         uint32_t candidate = join_map_get(anchors, anchor_of(&join->rows.list[r]));
         for (; candidate != ISO_NONE; candidate = next[candidate]) {
-            if (candidate == fitting || !holds(join, transaction, &join->records.list[candidates[candidate].record]))
+            if (candidate == fitting || !fits(join, transaction, &join->records.list[candidates[candidate].record]))
                 continue;
             if (fitting != ISO_NONE)
                 candidates[fitting].found = SEVERAL;
@@ -106,7 +106,7 @@ void join_match_unknown(struct iso_join *join)
     uint32_t *next = iso_allocate(join->records.waiting * sizeof *next);
     uint32_t count = collect(join, candidates, next, &anchors);
     for (uint32_t number = join->open.oldest; count && number != ISO_NONE; number = join->open.list[number].newer)
-        look_at(join, number, candidates, next, &anchors);
+        match_transaction(join, number, candidates, next, &anchors);
     for (uint32_t i = 0; i < count; i++)
         conclude(join, &candidates[i]);
     join->records.unknown = 0;

@@ -301,7 +301,7 @@ static void rebuild_kept(struct iso_join *join)
         join->records.kept_open > join->records.kept.transaction_count / 4)
         return;
     iso_history_init(&kept);
-    kept.places_known = true;
+    kept.positions_known = true;
     for (uint32_t i = 0; i < join->records.count; i++) {
         struct join_record *record = &join->records.list[i];
         if (!(record->flags & JOIN_RECORD_FREE) && record->kept != ISO_NONE)

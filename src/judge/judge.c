@@ -17,7 +17,7 @@ static enum iso_status need_no_stream(const struct iso_history *history, struct 
     for (uint32_t t = 0; history->marks && t < history->transaction_count; t++) {
         if (!history->marks[t])
             continue;
-        iso_history_place_text(history, t, place, sizeof place);
+        iso_history_location_text(history, t, place, sizeof place);
         return iso_error_set(error, ISO_BAD_INPUT,
                              "%s: the record says %s; "
                              "replay it with that stream: isochron replay --source ... --history FILE",

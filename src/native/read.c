@@ -200,7 +200,7 @@ static void mixed_clocks(struct reader *reader, const struct piece *piece, uint6
 {
     char first[512];
     bool pairs = reader->history->clock == ISO_CLOCK_PAIR;
-    iso_history_place_text(reader->history, first_stamped(reader->history), first, sizeof first);
+    iso_history_location_text(reader->history, first_stamped(reader->history), first, sizeof first);
     iso_error_set(reader->error, ISO_BAD_INPUT, "%s:%llu: timestamps are %s, expected %s as at %s",
                   iso_input_name(reader->paths[piece->file]), (unsigned long long)line,
                   pairs ? "single numbers" : "pairs {p,l}", pairs ? "pairs {p,l}" : "single numbers", first);
@@ -225,7 +225,7 @@ static bool append(struct reader *reader, struct piece *piece)
     if (piece->first)
         reader->lines = reader->column = 0;
     if (block->clock != ISO_CLOCK_NONE && history->clock != ISO_CLOCK_NONE && block->clock != history->clock) {
-        mixed_clocks(reader, piece, reader->lines + iso_origin_place(block->origin[first_stamped(block)]));
+        mixed_clocks(reader, piece, reader->lines + iso_origin_offset(block->origin[first_stamped(block)]));
         return false;
     }
     iso_history_append(history, block, reader->first_input + piece->file, reader->lines);

@@ -139,7 +139,7 @@ static void report_finding(struct iso_pipeline *pipeline, const struct iso_atoms
         .key_atoms = atoms,
         .key = finding->key,
         .operation = ISO_NONE,
-        .breach = ISO_NONE,
+        .snapshot_violation = ISO_NONE,
         .expected = value_of(atoms, &finding->expected),
         .actual = value_of(atoms, &finding->actual),
         .writer_expected = {.tid = ISO_ABSENT},

@@ -44,8 +44,8 @@ static void take_far_ahead(struct iso_pipeline *pipeline, uint64_t timestamp, ui
     stats->far_ahead++;
     if (!state->far_ahead && pipeline->options.on_far_ahead)
         pipeline->options.on_far_ahead(pipeline->options.context,
-                                       &pipeline->inputs.names.list[iso_origin_input(origin)], iso_origin_place(origin),
-                                       timestamp, stats->watermark);
+                                       &pipeline->inputs.names.list[iso_origin_input(origin)],
+                                       iso_origin_offset(origin), timestamp, stats->watermark);
     state->far_ahead = true;
 }
 

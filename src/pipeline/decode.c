@@ -179,7 +179,7 @@ enum iso_status pipeline_make_scalar(struct iso_pipeline *pipeline, struct iso_h
     if (pipeline_batch_find(&pipeline->batch, block->origin[culprit]))
         pipeline_put_location(pipeline, block->origin[culprit], location, sizeof location);
     else
-        iso_history_place_text(block, culprit, location, sizeof location);
+        iso_history_location_text(block, culprit, location, sizeof location);
     return iso_error_set(error, ISO_BAD_INPUT,
                          "%s: a timestamp {p,l} does not fit into 64 bits, expected --hlc-bits "
                          "with room for both",

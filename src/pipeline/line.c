@@ -58,7 +58,7 @@ static void add_location(struct grounds *grounds, const struct iso_inputs *input
                                        .length = strlen(from->topic),
                                        .is_message = is_message,
                                        .partition = is_message ? (uint64_t)from->partition : 0,
-                                       .position = iso_origin_place(party->origin),
+                                       .position = iso_origin_offset(party->origin),
                                        .operation = operation};
 }
 

@@ -121,8 +121,8 @@ uint64_t iso_pipeline_certain(const struct iso_pipeline_stats *stats, enum iso_a
 
 /* The lines of final violations that stand, as far as they are listed (max_violations): what was reported before a
  * restart, too. */
-void iso_pipeline_standing(struct iso_pipeline *pipeline, void (*tell)(void *context, const char *line, size_t length),
-                           void *context);
+void iso_pipeline_standing(struct iso_pipeline *pipeline,
+                           void (*report)(void *context, const char *line, size_t length), void *context);
 
 /* The level that is checked: "cdc" where change streams are alone and no level was asked for. */
 const char *iso_pipeline_level_name(const struct iso_pipeline *pipeline);

@@ -14,10 +14,10 @@ void pipeline_put_location(const struct iso_pipeline *pipeline, uint64_t origin,
     if (!entry)
         snprintf(text, size, "an unknown place");
     else if (entry->partition == ISO_PIPELINE_FILE)
-        snprintf(text, size, "%s line %" PRIu64, entry->topic, iso_origin_place(origin));
+        snprintf(text, size, "%s line %" PRIu64, entry->topic, iso_origin_offset(origin));
     else
         snprintf(text, size, "topic %s partition %" PRId32 " offset %" PRIu64, entry->topic, entry->partition,
-                 iso_origin_place(origin));
+                 iso_origin_offset(origin));
 }
 
 enum iso_status pipeline_leave_out(struct iso_pipeline *pipeline, const struct iso_message *message, uint64_t origin,
@@ -71,7 +71,7 @@ enum iso_status pipeline_refuse(struct iso_pipeline *pipeline, const struct iso_
 {
     char location[512], first[LOCATION_BYTES], text[1700];
     uint64_t origin = block->origin[t], other = iso_aion_contradicted(pipeline->engine);
-    iso_history_place_text(block, t, location, sizeof location);
+    iso_history_location_text(block, t, location, sizeof location);
     size_t length = strlen(location);
     if (!strncmp(reason, location, length) && !strncmp(reason + length, ": ", 2))
         reason += length + 2;

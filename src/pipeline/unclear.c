@@ -79,8 +79,8 @@ static struct iso_json_text text_of(const struct iso_history *history, iso_atom 
 }
 
 /* What a value that nobody wrote may be: EQUAL sets it to the version's. */
-static enum iso_likeness look(struct iso_pipeline *pipeline, const struct writes *writes, struct iso_history *history,
-                              uint32_t read, uint32_t *left)
+static enum iso_likeness find_likeness(struct iso_pipeline *pipeline, const struct writes *writes,
+                                       struct iso_history *history, uint32_t read, uint32_t *left)
 {
     char buffers[3][ISO_ATOM_TEXT_MAX];
     uint32_t key = history->key[read];
@@ -116,7 +116,7 @@ uint64_t iso_pipeline_drop_unclear(struct iso_pipeline *pipeline, struct iso_his
         if (iso_kind_of(history, o) != ISO_READ || value == ISO_ABSENT || iso_atom_is_unknown(&history->atoms, value) ||
             *slot_of(&writes, history->key[o], value))
             continue;
-        drops[o] = look(pipeline, &writes, history, o, &left) == ISO_VALUES_UNCLEAR;
+        drops[o] = find_likeness(pipeline, &writes, history, o, &left) == ISO_VALUES_UNCLEAR;
         dropped += drops[o];
     }
     if (dropped)

@@ -36,7 +36,7 @@ struct iso_reported_location report_location(const struct iso_history *history, 
     return (struct iso_reported_location){
         .name = name,
         .length = name ? strlen(name) : 0,
-        .position = iso_origin_place(origin),
+        .position = iso_origin_offset(origin),
         .operation = operation == ISO_NONE ? ISO_NONE : iso_report_operation_index(history, transaction, operation)};
 }
 
@@ -104,7 +104,7 @@ static void put_violation(struct iso_text *text, const struct iso_verdict *verdi
                                            ? iso_report_first_write(history, violation->other, violation->key)
                                            : ISO_NONE);
     if (violation->kind == ISO_SNAPSHOT_ORDER) {
-        iso_report_breach(verdict, violation, note, sizeof note);
+        iso_report_snapshot_order(verdict, violation, note, sizeof note);
         reported.note = note;
     }
     iso_text_put(text, "{");

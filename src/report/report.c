@@ -14,19 +14,20 @@ static void snapshot_text(const struct iso_history *history, uint32_t snapshot, 
     iso_snapshot_text(history, &history->snapshots[snapshot], text, SNAPSHOT_TEXT);
 }
 
-void iso_report_breach(const struct iso_verdict *verdict, const struct iso_violation *violation, char *text,
-                       size_t size)
+void iso_report_snapshot_order(const struct iso_verdict *verdict, const struct iso_violation *violation, char *text,
+                               size_t size)
 {
     const struct iso_history *history = verdict->history;
-    const struct iso_snapshot_breach *breach = &history->breaches[violation->breach];
+    const struct iso_snapshot_violation *snapshot_violation =
+        &history->snapshot_violations[violation->snapshot_violation];
     char earlier[SNAPSHOT_TEXT], later[SNAPSHOT_TEXT];
-    snapshot_text(history, breach->earlier, earlier);
-    snapshot_text(history, breach->later, later);
+    snapshot_text(history, snapshot_violation->earlier, earlier);
+    snapshot_text(history, snapshot_violation->later, later);
     int used = snprintf(text, size, "snapshot %s does not see xid %llu, which snapshot %s sees", later,
-                        (unsigned long long)breach->only_earlier, earlier);
-    if (breach->only_later && used > 0 && (size_t)used < size)
+                        (unsigned long long)snapshot_violation->only_earlier, earlier);
+    if (snapshot_violation->only_later && used > 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, "; xid %llu is the other way round",
-                 (unsigned long long)breach->only_later);
+                 (unsigned long long)snapshot_violation->only_later);
 }
 
 uint32_t iso_report_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key)

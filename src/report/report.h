@@ -43,8 +43,8 @@ void iso_report_polygraph_violation(struct iso_text *text, const struct iso_poly
 void iso_report_polygraph_text(struct iso_output *output, const struct iso_polygraph_report *report, bool quiet);
 
 /* "the snapshot 5:9:6 lacks xid 4, which ...": why two snapshots have no order. At most `size` bytes. */
-void iso_report_breach(const struct iso_verdict *verdict, const struct iso_violation *violation, char *text,
-                       size_t size);
+void iso_report_snapshot_order(const struct iso_verdict *verdict, const struct iso_violation *violation, char *text,
+                               size_t size);
 
 /* Where an operation stands in its transaction, from 0. */
 static inline uint32_t iso_report_operation_index(const struct iso_history *history, uint32_t transaction,

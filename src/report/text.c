@@ -58,7 +58,7 @@ void report_put_value(struct iso_output *output, const struct iso_history *histo
     iso_output_char(output, ']');
 }
 
-static void say_stamp(struct iso_output *output, const struct iso_history *history, const char *name,
+static void put_stamp(struct iso_output *output, const struct iso_history *history, const char *name,
                       uint64_t timestamp)
 {
     char text[ISO_STAMP_TEXT];
@@ -66,7 +66,7 @@ static void say_stamp(struct iso_output *output, const struct iso_history *histo
     iso_output_format(output, ", %s %s", name, text);
 }
 
-static void say_place(struct iso_output *output, const struct iso_history *history, uint32_t transaction)
+static void put_location(struct iso_output *output, const struct iso_history *history, uint32_t transaction)
 {
     uint64_t origin = history->origin[transaction];
     uint32_t input = iso_origin_input(origin);
@@ -75,7 +75,7 @@ static void say_place(struct iso_output *output, const struct iso_history *histo
     iso_text_put_shown(&shown, name, strlen(name));
     iso_output_bytes(output, shown.bytes, shown.used);
     iso_text_release(&shown);
-    iso_output_format(output, ":%" PRIu64, iso_origin_place(origin));
+    iso_output_format(output, ":%" PRIu64, iso_origin_offset(origin));
 }
 
 /* "transaction 7 (session 2, h.jsonl:7, sts 41, cts 44)" */
@@ -87,11 +87,11 @@ void report_put_transaction(struct iso_output *output, const struct iso_history 
     iso_output_text(output, " (session ");
     report_put_atom(output, history, history->session_atom[history->session[transaction]]);
     iso_output_text(output, ", ");
-    say_place(output, history, transaction);
+    put_location(output, history, transaction);
     if (flags & ISO_HAS_STS)
-        say_stamp(output, history, "sts", history->sts[transaction]);
+        put_stamp(output, history, "sts", history->sts[transaction]);
     if (flags & ISO_HAS_CTS)
-        say_stamp(output, history, "cts", history->cts[transaction]);
+        put_stamp(output, history, "cts", history->cts[transaction]);
     if (iso_status_of(history, transaction) != ISO_COMMITTED)
         iso_output_text(output, iso_status_of(history, transaction) == ISO_ABORTED ? ", aborted" : ", outcome unknown");
     iso_output_char(output, ')');
@@ -105,7 +105,7 @@ void report_put_key(struct iso_output *output, const struct iso_history *history
 
 /* ---- one violation ---- */
 
-static void say_writer(struct iso_output *output, const struct iso_history *history, uint32_t writer,
+static void put_writer(struct iso_output *output, const struct iso_history *history, uint32_t writer,
                        const char *nobody)
 {
     if (writer == ISO_NONE) {
@@ -122,24 +122,24 @@ static bool is_nothing(const struct iso_value *value)
 }
 
 /* What a value means that has no writer. */
-static const char *say_nobody(const struct iso_violation *violation)
+static const char *put_nobody(const struct iso_violation *violation)
 {
     if (violation->axiom == ISO_INT || is_nothing(&violation->actual))
         return "";
     return violation->kind == ISO_UNCOMMITTED ? ", which nobody wrote" : ", the initial value";
 }
 
-static void say_values(struct iso_output *output, const struct iso_history *history,
+static void put_values(struct iso_output *output, const struct iso_history *history,
                        const struct iso_violation *violation)
 {
     iso_output_text(output, "    expected: ");
     report_put_value(output, history, &violation->expected);
-    say_writer(output, history, violation->writer_expected,
+    put_writer(output, history, violation->writer_expected,
                violation->axiom == ISO_INT ? ", what the transaction itself last read or wrote"
                                            : ", the initial value");
     iso_output_text(output, "\n    read:     ");
     report_put_value(output, history, &violation->actual);
-    say_writer(output, history, violation->writer_actual, say_nobody(violation));
+    put_writer(output, history, violation->writer_actual, put_nobody(violation));
     iso_output_char(output, '\n');
 }
 
@@ -200,13 +200,13 @@ static void put_read(struct iso_output *output, const struct iso_verdict *verdic
         iso_output_format(output, " in its operation %" PRIu32,
                           iso_report_operation_index(history, violation->transaction, violation->operation));
     iso_output_char(output, '\n');
-    say_values(output, history, violation);
+    put_values(output, history, violation);
     iso_output_format(output, "    %s\n",
                       external ? explain_read(violation->kind, verdict->level)
                                : "A transaction must read again what it last read or wrote of a key.");
 }
 
-static void say_conflict(struct iso_output *output, const struct iso_history *history,
+static void put_conflict(struct iso_output *output, const struct iso_history *history,
                          const struct iso_violation *violation)
 {
     iso_output_text(output, "two overlapping transactions wrote the same key\n    ");
@@ -219,7 +219,7 @@ static void say_conflict(struct iso_output *output, const struct iso_history *hi
                     "\n    Both committed: one of the two updates may be lost. --explain says what each had read.\n");
 }
 
-static void say_session(struct iso_output *output, const struct iso_verdict *verdict,
+static void put_session(struct iso_output *output, const struct iso_verdict *verdict,
                         const struct iso_violation *violation)
 {
     const struct iso_history *history = verdict->history;
@@ -231,7 +231,7 @@ static void say_session(struct iso_output *output, const struct iso_verdict *ver
     iso_output_text(output, ", an earlier one of the same session\n");
 }
 
-static void say_timestamp(struct iso_output *output, const struct iso_verdict *verdict,
+static void put_timestamp(struct iso_output *output, const struct iso_verdict *verdict,
                           const struct iso_violation *violation)
 {
     const struct iso_history *history = verdict->history;
@@ -240,7 +240,7 @@ static void say_timestamp(struct iso_output *output, const struct iso_verdict *v
     case ISO_SNAPSHOT_ORDER:
         iso_output_text(output, "snapshots that have no order\n    ");
         report_put_transaction(output, history, violation->transaction);
-        iso_report_breach(verdict, violation, note, sizeof note);
+        iso_report_snapshot_order(verdict, violation, note, sizeof note);
         iso_output_format(output, " owns the later one\n    %s\n", note);
         break;
     case ISO_SHARED_CTS:
@@ -268,13 +268,13 @@ static void put_violation(struct iso_output *output, const struct iso_verdict *v
     iso_output_format(output, "\n%s: ", iso_axiom_name(violation->axiom));
     switch (violation->axiom) {
     case ISO_TIMESTAMP:
-        say_timestamp(output, verdict, violation);
+        put_timestamp(output, verdict, violation);
         break;
     case ISO_SESSION:
-        say_session(output, verdict, violation);
+        put_session(output, verdict, violation);
         break;
     case ISO_NOCONFLICT:
-        say_conflict(output, verdict->history, violation);
+        put_conflict(output, verdict->history, violation);
         break;
     default:
         put_read(output, verdict, violation);
@@ -321,7 +321,7 @@ void report_put_size(struct iso_output *output, const struct iso_history *histor
     iso_output_format(output, "; engine %s, %.3f s\n", engine, seconds);
 }
 
-static void say_any_order(struct iso_output *output, const struct iso_verdict *verdict)
+static void put_any_order(struct iso_output *output, const struct iso_verdict *verdict)
 {
     if (!verdict->any_order)
         return;
@@ -352,7 +352,7 @@ static void put_headline(struct iso_output *output, const struct iso_verdict *ve
     case ISO_IS_UNDECIDED:
         iso_output_format(output, "undecided: %s (%s)\n", level, verdict->reason);
     }
-    say_any_order(output, verdict);
+    put_any_order(output, verdict);
     report_put_size(output, verdict->history, verdict->engine, verdict->seconds_total);
 }
 

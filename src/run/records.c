@@ -22,7 +22,7 @@ static void rename_inputs(struct iso_inputs *inputs, struct iso_history *history
         numbers[i] = iso_inputs_number(inputs, history->inputs[i], strlen(history->inputs[i]), ISO_PIPELINE_FILE);
     for (uint32_t t = 0; t < history->transaction_count; t++)
         history->origin[t] =
-            iso_origin(numbers[iso_origin_input(history->origin[t])], iso_origin_place(history->origin[t]));
+            iso_origin(numbers[iso_origin_input(history->origin[t])], iso_origin_offset(history->origin[t]));
 }
 
 enum iso_status app_records_read(struct app_records *records, struct iso_pipeline *pipeline, struct iso_error *error)

@@ -25,7 +25,7 @@ struct replay {
 static enum iso_verification refuse_order(struct replay *replay, uint32_t transaction, const char *what)
 {
     char place[512];
-    iso_history_place_text(replay->history, transaction, place, sizeof place);
+    iso_history_location_text(replay->history, transaction, place, sizeof place);
     return VERIFY_REFUSE(replay->error, "%s: in the order that is given, %s", place, what);
 }
 

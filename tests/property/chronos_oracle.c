@@ -72,25 +72,26 @@ static bool refusal_agrees(struct comparison *comparison, enum iso_status status
                                     line <= PLAIN_TRANSACTIONS && comparison->lacks_times[line - 1]);
 }
 
-/* The breach that is named is the first of the blamed transaction, and one. */
+/* The snapshot-order violation that is named is the first of the blamed transaction, and one. */
 static bool breach_agrees(const struct iso_history *history, const struct iso_violation *violation)
 {
     if (violation->kind != ISO_SNAPSHOT_ORDER)
-        return violation->breach == ISO_NONE;
-    if (violation->breach >= history->breach_count)
+        return violation->snapshot_violation == ISO_NONE;
+    if (violation->snapshot_violation >= history->snapshot_violation_count)
         return false;
-    for (uint32_t i = 0; i < violation->breach; i++) {
-        if (history->breaches[i].transaction == violation->transaction)
+    for (uint32_t i = 0; i < violation->snapshot_violation; i++) {
+        if (history->snapshot_violations[i].transaction == violation->transaction)
             return false;
     }
-    const struct iso_snapshot_breach *breach = &history->breaches[violation->breach];
-    const struct iso_snapshot *earlier = &history->snapshots[breach->earlier];
-    const struct iso_snapshot *later = &history->snapshots[breach->later];
-    return breach->transaction == violation->transaction && breach->only_earlier &&
-           iso_snapshot_sees(history, earlier, breach->only_earlier) &&
-           !iso_snapshot_sees(history, later, breach->only_earlier) &&
-           (!breach->only_later || (iso_snapshot_sees(history, later, breach->only_later) &&
-                                    !iso_snapshot_sees(history, earlier, breach->only_later)));
+    const struct iso_snapshot_violation *snapshot_violation =
+        &history->snapshot_violations[violation->snapshot_violation];
+    const struct iso_snapshot *earlier = &history->snapshots[snapshot_violation->earlier];
+    const struct iso_snapshot *later = &history->snapshots[snapshot_violation->later];
+    return snapshot_violation->transaction == violation->transaction && snapshot_violation->only_earlier &&
+           iso_snapshot_sees(history, earlier, snapshot_violation->only_earlier) &&
+           !iso_snapshot_sees(history, later, snapshot_violation->only_earlier) &&
+           (!snapshot_violation->only_later || (iso_snapshot_sees(history, later, snapshot_violation->only_later) &&
+                                                !iso_snapshot_sees(history, earlier, snapshot_violation->only_later)));
 }
 
 static bool agrees_with(struct comparison *comparison, unsigned threads)

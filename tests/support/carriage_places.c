@@ -73,9 +73,9 @@ static void draw_snapshot_outcomes(struct carriage *carriage)
 
 static void find_breaches(struct carriage *carriage, const struct iso_history *history)
 {
-    for (uint32_t i = 0; i < history->breach_count; i++) {
+    for (uint32_t i = 0; i < history->snapshot_violation_count; i++) {
         char text[FOUND_TEXT] = "TIMESTAMP ";
-        carriage_put_atom(text, sizeof text, history, history->tid[history->breaches[i].transaction]);
+        carriage_put_atom(text, sizeof text, history, history->tid[history->snapshot_violations[i].transaction]);
         strcat(text, " ");
         carriage_add_found(&carriage->expected, text);
     }

@@ -109,13 +109,13 @@ static void give_xids(struct draft *draft, bool incomplete)
 
 static void give_snapshots(struct draft *draft, bool incomplete)
 {
-    uint32_t breaches = random_percent(&draft->random, 50) ? 40 : 0;
+    uint32_t snapshot_violations = random_percent(&draft->random, 50) ? 40 : 0;
     give_xids(draft, incomplete);
     for (uint32_t t = 0; t < draft->history->transaction_count; t++) {
         struct plain_transaction *transaction = &draft->history->transactions[t];
         const struct draft_transaction *times = &draft->transactions[t];
         transaction->snapshot = snapshot_at(draft, times->sts);
-        if (random_percent(&draft->random, breaches))
+        if (random_percent(&draft->random, snapshot_violations))
             disturb_snapshot(draft, &transaction->snapshot);
         uint32_t lack = transaction->status != ISO_COMMITTED ? 30 : incomplete ? 10 : 0;
         transaction->snapshot.given = !random_percent(&draft->random, lack);
@@ -124,7 +124,7 @@ static void give_snapshots(struct draft *draft, bool incomplete)
             if (!times->own[i])
                 continue;
             operation->snapshot = snapshot_at(draft, times->ots[i]);
-            if (random_percent(&draft->random, breaches))
+            if (random_percent(&draft->random, snapshot_violations))
                 disturb_snapshot(draft, &operation->snapshot);
         }
     }

@@ -238,7 +238,7 @@ static void snapshots_give_positions(void **state)
     with_snapshot(&history, "21", 0, "13:13:");
     finishes(&history);
     assert_int_equal(history.clock, ISO_CLOCK_SNAPSHOT);
-    assert_int_equal(history.breach_count, 0);
+    assert_int_equal(history.snapshot_violation_count, 0);
     assert_int_equal(history.sts[0], history.sts[1]); /* both see nothing */
     assert_true(history.sts[0] < history.cts[0] && history.cts[0] < history.sts[2]);
     assert_true(history.sts[2] < history.cts[2] && history.cts[2] < history.sts[3]);
@@ -281,7 +281,7 @@ static void a_snapshot_does_not_see_its_own(void **state)
     assert_false(iso_snapshot_sees(&history, &history.snapshots[2], 14));
     assert_false(iso_snapshot_sees(&history, &history.snapshots[5], 13));
     finishes(&history);
-    assert_int_equal(history.breach_count, 0);
+    assert_int_equal(history.snapshot_violation_count, 0);
     iso_history_release(&history);
 }
 
@@ -295,13 +295,15 @@ static void a_broken_chain_is_a_breach(void **state)
     with_snapshot(&history, "20", 0, "11:12:11");
     with_snapshot(&history, "21", 0, "10:12:10");
     finishes(&history);
-    assert_int_equal(history.breach_count, 1);
-    const struct iso_snapshot_breach *breach = &history.breaches[0];
-    assert_true(breach->only_earlier + breach->only_later == 21);
-    assert_true(iso_snapshot_sees(&history, &history.snapshots[breach->earlier], breach->only_earlier));
-    assert_false(iso_snapshot_sees(&history, &history.snapshots[breach->later], breach->only_earlier));
-    assert_true(breach->transaction == 2 || breach->transaction == 3);
-    assert_int_equal(history.snapshot[breach->transaction], breach->later);
+    assert_int_equal(history.snapshot_violation_count, 1);
+    const struct iso_snapshot_violation *snapshot_violation = &history.snapshot_violations[0];
+    assert_true(snapshot_violation->only_earlier + snapshot_violation->only_later == 21);
+    assert_true(
+        iso_snapshot_sees(&history, &history.snapshots[snapshot_violation->earlier], snapshot_violation->only_earlier));
+    assert_false(
+        iso_snapshot_sees(&history, &history.snapshots[snapshot_violation->later], snapshot_violation->only_earlier));
+    assert_true(snapshot_violation->transaction == 2 || snapshot_violation->transaction == 3);
+    assert_int_equal(history.snapshot[snapshot_violation->transaction], snapshot_violation->later);
     iso_history_release(&history);
 }
 
@@ -384,7 +386,7 @@ static void many_snapshots_beside_a_long_transaction(void **state)
     clock_t start = clock();
     assert_int_equal(iso_history_finish(&history, &error), ISO_OK);
     assert_true(clock() - start < SECONDS * CLOCKS_PER_SEC);
-    assert_int_equal(history.breach_count, 0);
+    assert_int_equal(history.snapshot_violation_count, 0);
     for (uint32_t i = 1; i < SNAPSHOTS - 1; i++)
         assert_true(history.sts[i] - history.sts[i - 1] ==
                     (i % 4 ? 2 : 0)); /* the fourth's xid did not commit, so both see the same */

@@ -48,11 +48,11 @@ static bool is_snapshot(const char *text)
 
 static void snapshots_are_gtids_or_places(void **state)
 {
-    char text[ISO_BINLOG_PLACE_MAX];
+    char text[ISO_BINLOG_POSITION_MAX];
     (void)state;
     assert_true(starts("0-1-7", iso_gtid_snapshot(7), 0));
-    assert_true(starts("mariadb-bin.000012:4711", iso_binlog_place(12, 4711), ISO_MARK_LOG_START));
-    assert_true(starts("db:1.eu.1234567:0", iso_binlog_place(1234567, 0), ISO_MARK_LOG_START));
+    assert_true(starts("mariadb-bin.000012:4711", iso_binlog_position(12, 4711), ISO_MARK_LOG_START));
+    assert_true(starts("db:1.eu.1234567:0", iso_binlog_position(1234567, 0), ISO_MARK_LOG_START));
     assert_true(starts("b.8388607:1099511627775", INT64_MAX, ISO_MARK_LOG_START));
     assert_false(is_snapshot("b.8388608:1"));
     assert_false(is_snapshot("b.1:1099511627776"));
@@ -65,7 +65,7 @@ static void snapshots_are_gtids_or_places(void **state)
     assert_false(is_snapshot("742:750:744")); /* PostgreSQL's */
     assert_false(is_snapshot("742:750:"));
     assert_false(is_snapshot(""));
-    assert_int_equal(iso_binlog_place_text(iso_binlog_place(12, 4711), text), strlen("binlog.000012:4711"));
+    assert_int_equal(iso_binlog_position_text(iso_binlog_position(12, 4711), text), strlen("binlog.000012:4711"));
     assert_string_equal(text, "binlog.000012:4711");
 }
 

@@ -98,7 +98,7 @@ static void origins_name_input_and_line(void **state)
     uint32_t input = iso_history_input(&history, "b.jsonl");
     iso_history_begin(&block, 1, 1, ISO_COMMITTED, iso_origin(0, 3));
     iso_history_append(&history, &block, input, 100);
-    iso_history_place_text(&history, 0, place, sizeof place);
+    iso_history_location_text(&history, 0, place, sizeof place);
     assert_string_equal(place, "b.jsonl:103");
     iso_history_release(&block);
     iso_history_release(&history);

@@ -95,9 +95,9 @@ static void lines_are_cut_anywhere(void **state)
     const char *paths[] = {path};
     assert_int_equal(read_with(paths, 1, 1, 0, &history, &error), ISO_OK);
     assert_int_equal(history.transaction_count, 40);
-    assert_int_equal(iso_origin_place(history.origin[0]), 3);
-    assert_int_equal(iso_origin_place(history.origin[7]), 3 + 7 + 1);
-    assert_int_equal(iso_origin_place(history.origin[39]), 3 + 39 + 5);
+    assert_int_equal(iso_origin_offset(history.origin[0]), 3);
+    assert_int_equal(iso_origin_offset(history.origin[7]), 3 + 7 + 1);
+    assert_int_equal(iso_origin_offset(history.origin[39]), 3 + 39 + 5);
     same_however_read(paths, 1, &history);
     iso_history_release(&history);
     unlink(path);
@@ -121,7 +121,7 @@ static void arrays_are_cut_anywhere(void **state)
     const char *paths[] = {path, path};
     assert_int_equal(read_with(paths, 1, 1, 0, &history, &error), ISO_OK);
     assert_int_equal(history.transaction_count, 40);
-    assert_int_equal(iso_origin_place(history.origin[0]), 2);
+    assert_int_equal(iso_origin_offset(history.origin[0]), 2);
     same_however_read(paths, 1, &history);
 
     /* the same transactions as lines: all is equal but the origins */
@@ -146,7 +146,7 @@ static void arrays_are_cut_anywhere(void **state)
     assert_int_equal(history.transaction_count, 80);
     assert_int_equal(history.input_count, 2);
     assert_int_equal(iso_origin_input(history.origin[40]), 1);
-    assert_int_equal(iso_origin_place(history.origin[40]), 2);
+    assert_int_equal(iso_origin_offset(history.origin[40]), 2);
     same_however_read(paths, 2, &history);
     iso_history_release(&history);
     unlink(path);

@@ -67,7 +67,7 @@ static struct iso_violation violation_of(enum iso_axiom axiom, uint32_t transact
                                   .operation = ISO_NONE,
                                   .writer_expected = ISO_NONE,
                                   .writer_actual = ISO_NONE,
-                                  .breach = ISO_NONE};
+                                  .snapshot_violation = ISO_NONE};
 }
 
 static uint32_t key_of(struct iso_history *history, const char *name)
