@@ -53,9 +53,9 @@ show() { # MODE EXPECTED-STATUS SENTENCE
         tee "$history" | "$BUILD/isochron" gen --to "kafka:$topic" --partitions 8 -X "bootstrap.servers=$BOOTSTRAP" - \
             2>"$folder/publisher.log" || { cat "$folder/recorder.log" "$folder/publisher.log" >&2; exit 1; }
     cat "$folder/recorder.log" "$folder/publisher.log"
-    local told
-    told=$(wc -l <"$verdicts")
-    echo "while it ran, watch had told $told final violations"
+    local reported
+    reported=$(wc -l <"$verdicts")
+    echo "while it ran, watch had reported $reported final violations"
     say "kill -INT %1"
     kill -INT "$watch"
     wait "$watch" || status=$?
@@ -69,7 +69,7 @@ show() { # MODE EXPECTED-STATUS SENTENCE
 explain() { # VERDICTS TOPIC CAPTURE HISTORY
     local replayed
     echo
-    echo "One of them, as watch told it:"
+    echo "One of them, as watch reported it:"
     grep -m 1 '"axiom":"EXT"' "$1" || head -n 1 "$1"
     echo
     say "isochron replay --source history:$2 --json $3"

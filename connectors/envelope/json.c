@@ -221,12 +221,9 @@ static enum iso_status read_struct(struct json_reader *reader, struct iso_json *
 {
     struct iso_json_shape *shape = &reader->shapes[scope];
     uint8_t member;
-    if (iso_json_peek(json) == ISO_JSON_NULL) {
-        iso_json_null(json);
+    if (iso_json_take_null(json))
         return ISO_OK;
-    }
-    iso_json_enter_object(json);
-    iso_json_shape_start(shape);
+    iso_json_shape_enter(json, shape);
     while (iso_json_shape_member(json, shape, finders[scope], NULL, &member)) {
         if (member == ISO_MEMBER_NONE) {
             iso_json_skip(json);

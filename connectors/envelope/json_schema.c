@@ -180,10 +180,8 @@ const struct json_schema *json_schemas_take(struct json_schemas *schemas, struct
         json->at += known->length;
         return known;
     }
-    if (iso_json_peek(json) == ISO_JSON_NULL) {
-        iso_json_null(json);
+    if (iso_json_take_null(json))
         return NULL;
-    }
     struct json_schema schema = {.is_key = is_key};
     if (iso_json_peek(json) != ISO_JSON_OBJECT) {
         iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "a schema or null");

@@ -96,6 +96,14 @@ uint32_t iso_change_source_types_known(const struct iso_decoder *decoder);
 /* A decoder's `archive`: what its tables have shown. */
 void iso_change_source_archive(struct iso_decoder *decoder, struct iso_archive *archive);
 
+/* The class of a decoder that begins with a struct iso_change_source. */
+#define ISO_CHANGE_SOURCE_CLASS(name, creates, destroys)                                                               \
+    {                                                                                                                  \
+        .kind = name, .create = creates, .decode = iso_change_source_decode, .destroy = destroys,                      \
+        .archive = iso_change_source_archive, .covers = iso_change_source_covers,                                      \
+        .value_type = iso_change_source_value_type, .types_known = iso_change_source_types_known                       \
+    }
+
 /* The atom of the sender's name, which mostly is that of the message before. */
 iso_atom iso_change_name(struct iso_change_source *source, struct iso_history *block, struct iso_json_text name);
 

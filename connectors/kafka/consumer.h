@@ -7,16 +7,23 @@
  * resume): the consumer seeks back to the first hole, and takes it for real only if the broker says so again. After
  * CONFIRMED_GAPS such holes in a row a partition is believed to be full of them, until something disturbs it.
  *
- * Order: offsets rise within a partition. Among partitions, the one whose messages are oldest (by Kafka's message
- * times) goes first, so that partitions with a large backlog are read side by side, as they were written, and not one
- * after the other. That is for speed and memory only: correctness must not depend on it. Back-pressure: the caller
- * reports how much waits downstream; above `high_water` nothing is handed out, at `low_water` it continues. A single
- * partition can be paused likewise. Its messages stay in its queue, and librdkafka stops asking for more once that is
- * full; polling continues meanwhile, so that connections stay alive. Memory: always within a
- * budget (`memory`): what waits is copied to buffers, and partitions take turns (consumer_budget.c). Partitions and topics that appear later are found by asking the broker every
- * `refresh_seconds`; they start at their beginning, since they were empty before. A broker that goes away is waited
- * for; a topic that is another under the same name is noticed (consumer_identity.c); what cannot heal (a topic deleted, an
- * offset removed by retention, a corrupt message, no permission) is ISO_FAILED with topic, partition and offset.
+ * Order. Offsets rise within a partition. Among partitions, the one whose messages are oldest (by Kafka's message times)
+ * goes first, so that partitions with a large backlog are read side by side, as they were written, and not one after
+ * the other. That is for speed and memory only: correctness must not depend on it.
+ *
+ * Back-pressure. The caller reports how much waits downstream; above `high_water` nothing is handed out, at `low_water`
+ * it continues. A single partition can be paused likewise. Its messages stay in its queue, and librdkafka stops asking
+ * for more once that is full; polling continues meanwhile, so that connections stay alive.
+ *
+ * Memory is always within a budget (`memory`): what waits is copied to buffers, and partitions take turns
+ * (consumer_budget.c).
+ *
+ * What changes. Partitions and topics that appear later are found by asking the broker every `refresh_seconds`; they
+ * start at their beginning, since they were empty before. A broker that goes away is waited for (consumer_liveness.c); a
+ * topic that is another under the same name is noticed (consumer_identity.c).
+ *
+ * Errors. ISO_FAILED, with topic, partition and offset, is what cannot heal: a topic deleted, an offset removed by
+ * retention, a corrupt message, no permission.
  *
  * Ownership: messages belong to the consumer until the next poll. Threads: one, the owner's; librdkafka's threads
  * fetch and decompress in the background and touch nothing here but the client's log line, under its lock.
@@ -78,12 +85,12 @@ struct iso_kafka_counters {
     uint64_t repeats;         /* dropped: below the offset that was due */
     uint64_t missing;         /* offsets that do not exist */
     uint64_t seeks;           /* back to a hole */
-    uint64_t pauses;
-    uint64_t holds;        /* times that a partition was held */
-    uint64_t rests;        /* times that one was not fetched, for want of memory */
-    uint64_t most_waiting; /* bytes on buffers, at most so far */
-    uint64_t looks;        /* times that messages which were read before were looked at again, answered or not */
-    uint64_t errors;       /* that healed or may heal */
+    uint64_t pauses;          /* of all partitions, for the backlog's water marks */
+    uint64_t holds;           /* of a partition, by iso_kafka_consumer_hold */
+    uint64_t rests;           /* of a partition, whose buffer had its share of the memory */
+    uint64_t most_waiting;    /* bytes in buffers, at most so far */
+    uint64_t looks;  /* topic identity probes: messages that were read before asked for again, answered or not */
+    uint64_t errors; /* that healed or may heal */
 };
 
 struct iso_kafka_consumer;
@@ -94,7 +101,8 @@ struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consume
 void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer);
 
 /* What has arrived, at most a few thousand messages, in the order of arrival; waits up to `timeout_ms` for the first.
- * `*count` may be 0. The messages live until the next poll. */
+ * `*count` may be 0. The messages live until the next poll. On ISO_FAILED, too, `*messages` and `*count` are set: what
+ * had arrived before is to be judged. */
 enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int timeout_ms,
                                         const struct iso_message **messages, uint32_t *count, struct iso_error *error);
 

@@ -42,7 +42,7 @@ struct supply {
     int64_t empty_at; /* the offset at which the broker had no more, behind what is on the buffer; -1: it has more */
     char *failure;    /* what is wrong with it behind that; NULL: nothing */
     bool full;        /* nothing more goes onto the buffer */
-    bool rests;       /* librdkafka was told so */
+    bool rests;       /* librdkafka has paused it */
 };
 
 /* Messages of a partition that were read, to see later that it still has them. */
@@ -152,7 +152,8 @@ void kafka_consumer_hand_out(struct iso_kafka_consumer *consumer, uint32_t index
 
 /* consumer_fetch.c. Messages that the broker is known to have from offset `next` on (until_eof: up to the end). */
 uint64_t kafka_consumer_waiting(const struct iso_kafka_consumer *consumer, uint32_t index, int64_t next);
-/* The same without what it has and keeps back: behind the end that it told may be transactions that are still open. */
+/* The same without what it has and keeps back: behind the end that it reported may be transactions that are still open.
+ */
 uint64_t kafka_consumer_coming(const struct iso_kafka_consumer *consumer, uint32_t index, int64_t next);
 /* What rings when the queue that was empty has got something, and the queue. */
 bool kafka_consumer_open_bell(struct iso_kafka_consumer *consumer);

@@ -3,8 +3,8 @@
  * librdkafka (2.0.2) knows topics by name alone: where one is deleted and made anew with more messages than were read,
  * reading goes on in the new one without a word. So of each partition one message that was read is remembered by its
  * offset and a digest, and now and then read again, by a client and a thread of its own that live as long as that
- * takes: one fetch a partition, off the way of the stream. A message that is another now is told; one that is no longer
- * there (removed by retention, compacted away) says nothing, and nor does a broker that does not answer.
+ * takes: one fetch a partition, off the way of the stream. A message that is another now is reported; one that is no
+ * longer there (removed by retention, compacted away) says nothing, and nor does a broker that does not answer.
  * Threads: one asks; the answer is looked up without waiting for it.
  */
 #ifndef ISO_KAFKA_PROBE_H

@@ -220,11 +220,11 @@ uint64_t iso_kafka_producer_waiting(const struct iso_kafka_producer *producer)
 
 void iso_kafka_producer_mark(struct iso_kafka_producer *producer)
 {
-    assert(iso_kafka_producer_settled(producer));
+    assert(iso_kafka_producer_reached_mark(producer));
     producer->turn ^= 1;
 }
 
-bool iso_kafka_producer_settled(const struct iso_kafka_producer *producer)
+bool iso_kafka_producer_reached_mark(const struct iso_kafka_producer *producer)
 {
     return !producer->underway[producer->turn ^ 1];
 }

@@ -40,9 +40,9 @@ uint64_t iso_kafka_producer_waiting(const struct iso_kafka_producer *producer);
 /* Delivered so far. */
 uint64_t iso_kafka_producer_delivered(const struct iso_kafka_producer *producer);
 
-/* Sets a mark behind all that was sent so far, in place of the one before, which must have settled. It has settled once
- * everything before it is delivered. */
+/* Sets a mark behind all that was sent so far, in place of the one before, which must have been reached: everything
+ * before it is delivered. */
 void iso_kafka_producer_mark(struct iso_kafka_producer *producer);
-bool iso_kafka_producer_settled(const struct iso_kafka_producer *producer);
+bool iso_kafka_producer_reached_mark(const struct iso_kafka_producer *producer);
 
 #endif

@@ -18,7 +18,7 @@ enum { ISO_DDL_EFFECTS_MAX = 16 };
 
 /* MySQL's and MariaDB's TRUNCATE, DROP TABLE, CREATE OR REPLACE TABLE, RENAME TABLE and ALTER TABLE; returns how many
  * tables it does something to. A table that a name moves away from is emptied, one that it moves to holds what nobody
- * told. */
+ * reported. */
 uint32_t iso_ddl_effects(struct iso_json_text sql, struct iso_ddl_effect effects[ISO_DDL_EFFECTS_MAX]);
 
 #endif

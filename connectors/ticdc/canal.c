@@ -66,19 +66,6 @@ struct canal {
     const char *codes;           /* where sqlType's object stands, if mysqlType did not come */
 };
 
-static bool saw(const struct canal *canal, enum member member)
-{
-    return canal->seen >> member & 1;
-}
-
-static bool first(struct iso_json *json, struct canal *canal, enum member member)
-{
-    if (saw(canal, member))
-        return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "each member once");
-    canal->seen |= 1u << member;
-    return true;
-}
-
 /* ---- members ---- */
 
 static void read_keys(struct ticdc *ticdc, struct canal *canal)
@@ -87,10 +74,8 @@ static void read_keys(struct ticdc *ticdc, struct canal *canal)
     struct canal_table *known = canal->known;
     struct iso_json_text name;
     const char *from;
-    if (iso_json_peek(json) == ISO_JSON_NULL) {
-        iso_json_null(json);
+    if (iso_json_take_null(json))
         return;
-    }
     if (iso_json_again(json, &known->keys)) {
         memcpy(ticdc->key_names, known->key_names, known->key_count * sizeof *known->key_names);
         ticdc->key_count = known->key_count;
@@ -113,10 +98,8 @@ static void read_keys(struct ticdc *ticdc, struct canal *canal)
 static bool read_row(struct iso_json *json, struct iso_row *row)
 {
     iso_row_clear(row);
-    if (iso_json_peek(json) == ISO_JSON_NULL) {
-        iso_json_null(json);
+    if (iso_json_take_null(json))
         return false;
-    }
     if (!iso_json_enter_array(json) || !iso_json_element(json)) {
         iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at - 1, "one row");
         return false;
@@ -211,7 +194,7 @@ static void read_in_extension(struct iso_json *json, struct canal *canal, enum m
         iso_json_skip(json);
         return;
     }
-    if (!first(json, canal, member))
+    if (!ticdc_see(json, &canal->seen, member))
         return;
     if (member == COMMIT)
         ticdc_read_unsigned(json, &canal->commit_ts);
@@ -228,12 +211,9 @@ static void read_extension(struct ticdc *ticdc, struct canal *canal)
     struct iso_json *json = &ticdc->json;
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_INSIDE];
     uint8_t member;
-    if (iso_json_peek(json) == ISO_JSON_NULL) {
-        iso_json_null(json);
+    if (iso_json_take_null(json))
         return;
-    }
-    iso_json_enter_object(json);
-    iso_json_shape_start(shape);
+    iso_json_shape_enter(json, shape);
     while (iso_json_shape_member(json, shape, find_in_extension, NULL, &member))
         read_in_extension(json, canal, (enum member)member);
 }
@@ -241,7 +221,7 @@ static void read_extension(struct ticdc *ticdc, struct canal *canal)
 static void read_member(struct ticdc *ticdc, struct canal *canal, enum member member)
 {
     struct iso_json *json = &ticdc->json;
-    if (member != OTHER && !first(json, canal, member))
+    if (member != OTHER && !ticdc_see(json, &canal->seen, member))
         return;
     switch (member) {
     case DATABASE:
@@ -350,7 +330,7 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
     struct ticdc_change change = {.database = canal->database,
                                   .table = canal->table,
                                   .commit_ts = canal->commit_ts,
-                                  .has_commit = saw(canal, COMMIT),
+                                  .has_commit = ticdc_saw(canal->seen, COMMIT),
                                   .keys_only = canal->only_keys,
                                   .has_now = true,
                                   .old_is_partial = true};
@@ -387,7 +367,7 @@ static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message 
     if (!known)
         return ticdc_refuse(error, "type of a DDL", canal->type,
                             "CREATE, RENAME, CINDEX, DINDEX, ALTER, ERASE, TRUNCATE or QUERY");
-    if (saw(canal, COMMIT))
+    if (ticdc_saw(canal->seen, COMMIT))
         ticdc_add_ddl(ticdc, message, canal->database, canal->table, canal->commit_ts, drops && canal->table.length,
                       events);
     else if (drops)
@@ -409,21 +389,20 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
     if (!ticdc_start_json(ticdc, message, events))
         return ISO_OK;
     canal.known = ((struct canal_state *)ticdc->state)->tables;
-    iso_json_enter_object(json);
-    iso_json_shape_start(shape);
+    iso_json_shape_enter(json, shape);
     while (iso_json_shape_member(json, shape, find_member, NULL, &member))
         read_member(ticdc, &canal, (enum member)member);
     if (!iso_json_finish(json))
         return iso_payload_fault(json, error);
     if (canal.too_many_keys)
         return ticdc_too_many_keys(error);
-    if (!saw(&canal, TYPE))
+    if (!ticdc_saw(canal.seen, TYPE))
         return iso_error_set(error, ISO_BAD_INPUT, "expected the member \"type\"");
     if (canal.is_ddl)
         return decode_ddl(ticdc, message, &canal, events, error);
     if (!ISO_PAYLOAD_IS(canal.type, "TIDB_WATERMARK"))
         return decode_row(ticdc, message, &canal, events, error);
-    if (!saw(&canal, WATERMARK))
+    if (!ticdc_saw(canal.seen, WATERMARK))
         return iso_error_set(error, ISO_BAD_INPUT, "a watermark: expected _tidb.watermarkTs");
     ticdc_add_watermark(events, message, canal.watermark);
     return ISO_OK;

@@ -32,19 +32,6 @@ struct envelope {
     bool has_before, has_after;
 };
 
-static bool saw(const struct envelope *envelope, enum member member)
-{
-    return envelope->seen >> member & 1;
-}
-
-static bool first(struct iso_json *json, struct envelope *envelope, enum member member)
-{
-    if (saw(envelope, member))
-        return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "each member once");
-    envelope->seen |= 1u << member;
-    return true;
-}
-
 /* ---- members ---- */
 
 static void read_connector(struct iso_json *json)
@@ -60,7 +47,7 @@ static void read_in_source(struct iso_json *json, struct envelope *envelope, enu
 {
     if (member == OTHER)
         iso_json_skip(json);
-    else if (!first(json, envelope, member))
+    else if (!ticdc_see(json, &envelope->seen, member))
         return;
     else if (member == COMMIT)
         ticdc_read_unsigned(json, &envelope->commit_ts);
@@ -77,8 +64,7 @@ static void read_source(struct ticdc *ticdc, struct envelope *envelope)
     struct iso_json *json = &ticdc->json;
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_INSIDE];
     uint8_t member;
-    iso_json_enter_object(json);
-    iso_json_shape_start(shape);
+    iso_json_shape_enter(json, shape);
     while (iso_json_shape_member(json, shape, find_in_source, NULL, &member))
         read_in_source(json, envelope, (enum member)member);
 }
@@ -87,10 +73,7 @@ static void read_source(struct ticdc *ticdc, struct envelope *envelope)
 static bool read_row(struct iso_json *json, struct iso_row *row)
 {
     iso_row_clear(row);
-    if (iso_json_peek(json) != ISO_JSON_NULL)
-        return iso_row_read_json(row, json);
-    iso_json_null(json);
-    return false;
+    return !iso_json_take_null(json) && iso_row_read_json(row, json);
 }
 
 static void read_member(struct ticdc *ticdc, struct envelope *envelope, enum member member)
@@ -98,7 +81,7 @@ static void read_member(struct ticdc *ticdc, struct envelope *envelope, enum mem
     struct iso_json *json = &ticdc->json;
     if (member == OTHER)
         iso_json_skip(json);
-    else if (!first(json, envelope, member))
+    else if (!ticdc_see(json, &envelope->seen, member))
         return;
     else if (member == OP)
         iso_json_string(json, &envelope->operation);
@@ -117,8 +100,7 @@ static void read_payload(struct ticdc *ticdc, struct envelope *envelope)
     struct iso_json *json = &ticdc->json;
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_MESSAGE];
     uint8_t member;
-    iso_json_enter_object(json);
-    iso_json_shape_start(shape);
+    iso_json_shape_enter(json, shape);
     while (iso_json_shape_member(json, shape, find_member, NULL, &member))
         read_member(ticdc, envelope, (enum member)member);
 }
@@ -162,7 +144,7 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
                                   .commit_ts = envelope->commit_ts,
                                   .has_commit = true,
                                   .start_ts = envelope->start_ts,
-                                  .has_start = saw(envelope, START)};
+                                  .has_start = ticdc_saw(envelope->seen, START)};
     char operation = envelope->operation.length == 1 ? *envelope->operation.at : 0;
     if (operation != 'c' && operation != 'u' && operation != 'd')
         return ticdc_refuse(error, "op", envelope->operation, "c, u, d or m");
@@ -181,13 +163,13 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
 static enum iso_status take(struct ticdc *ticdc, const struct iso_message *message, const struct envelope *envelope,
                             struct iso_events *events, struct iso_error *error)
 {
-    if (!saw(envelope, PAYLOAD) || !saw(envelope, SOURCE) || !saw(envelope, COMMIT))
+    if (!ticdc_saw(envelope->seen, PAYLOAD) || !ticdc_saw(envelope->seen, SOURCE) || !ticdc_saw(envelope->seen, COMMIT))
         return iso_error_set(error, ISO_BAD_INPUT, "expected payload.source.commit_ts");
     if (ISO_PAYLOAD_IS(envelope->operation, "m"))
         ticdc_add_watermark(events, message, envelope->commit_ts);
-    else if (saw(envelope, OP))
+    else if (ticdc_saw(envelope->seen, OP))
         return decode_row(ticdc, message, envelope, events, error);
-    else if (saw(envelope, DDL))
+    else if (ticdc_saw(envelope->seen, DDL))
         ticdc_add_ddl(ticdc, message, envelope->database, envelope->table, envelope->commit_ts,
                       envelope->table.length && iso_ddl_drops_rows(envelope->ddl), events);
     else
@@ -205,7 +187,7 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
         return ISO_OK;
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
-        if (ISO_PAYLOAD_IS(name, "payload") && first(json, &envelope, PAYLOAD))
+        if (ISO_PAYLOAD_IS(name, "payload") && ticdc_see(json, &envelope.seen, PAYLOAD))
             read_payload(ticdc, &envelope);
         else
             iso_json_skip(json);

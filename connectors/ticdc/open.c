@@ -173,8 +173,7 @@ static enum iso_status read_column(struct ticdc *ticdc, struct iso_json *json, u
 {
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_COLUMN + number % TICDC_COLUMNS];
     uint8_t member;
-    iso_json_enter_object(json);
-    iso_json_shape_start(shape);
+    iso_json_shape_enter(json, shape);
     while (iso_json_shape_member(json, shape, find_in_column, NULL, &member)) {
         if (member == TYPE)
             column->has_type = ticdc_read_unsigned(json, &column->type);
@@ -206,8 +205,7 @@ static enum iso_status read_row(struct ticdc *ticdc, struct iso_row *row, bool k
     struct iso_json_text name;
     uint8_t meaning;
     iso_row_clear(row);
-    iso_json_enter_object(json);
-    iso_json_shape_start(&row->shape);
+    iso_json_shape_enter(json, &row->shape);
     while (iso_json_shape_member(json, &row->shape, NULL, &name, &meaning)) {
         struct column column = {0};
         uint32_t number = row->count;
@@ -238,8 +236,7 @@ static enum iso_status read_key(struct ticdc *ticdc, struct iso_bytes part, stru
     uint8_t member;
     *key = (struct open_key){.database = {"", 0}, .table = {"", 0}};
     iso_json_start(json, iso_payload_copy(&ticdc->key, part.data, part.size), part.size);
-    iso_json_enter_object(json);
-    iso_json_shape_start(shape);
+    iso_json_shape_enter(json, shape);
     while (iso_json_shape_member(json, shape, find_in_key, NULL, &member)) {
         if (member == TIME)
             key->has_ts = ticdc_read_unsigned(json, &key->ts);

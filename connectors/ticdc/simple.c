@@ -167,28 +167,22 @@ static bool take_type(struct simple *simple, struct iso_json_text text)
 static bool read_row(struct iso_json *json, struct iso_row *row)
 {
     iso_row_clear(row);
-    if (iso_json_peek(json) == ISO_JSON_NULL) {
-        iso_json_null(json);
+    if (iso_json_take_null(json))
         return false;
-    }
     return iso_row_read_json(row, json);
 }
 
 static struct ticdc_table *read_schema(struct iso_json *json, struct ticdc_table *before)
 {
-    if (iso_json_peek(json) == ISO_JSON_NULL) {
-        iso_json_null(json);
+    if (iso_json_take_null(json))
         return before;
-    }
     ticdc_table_free(before);
     return ticdc_table_read_simple(json);
 }
 
 static void read_optional_boolean(struct iso_json *json, bool *value)
 {
-    if (iso_json_peek(json) == ISO_JSON_NULL)
-        iso_json_null(json);
-    else
+    if (!iso_json_take_null(json))
         iso_json_boolean(json, value);
 }
 
@@ -322,8 +316,7 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
     uint8_t member;
     if (!ticdc_start_json(ticdc, message, events))
         return ISO_OK;
-    iso_json_enter_object(json);
-    iso_json_shape_start(shape);
+    iso_json_shape_enter(json, shape);
     while (iso_json_shape_member(json, shape, find_member, NULL, &member))
         read_member(ticdc, &simple, (enum member)member);
     if (!iso_json_finish(json))

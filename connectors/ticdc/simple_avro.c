@@ -1,5 +1,5 @@
-/* The simple protocol as Avro: no frame, no registry; one fixed schema, a union of named records of which each message is
- * the last, `Message`. The schema's order is the encoding, so that it stands here as code:
+/* The simple protocol as Avro: no frame, no registry; one fixed schema, a union of named records of which each message
+ * is the last, `Message`. The schema's order is the encoding, so that it stands here as code:
  *
  *     union 11 | Message: enum {WATERMARK, BOOTSTRAP, DDL, DML} | union of the four:
  *     Watermark  version int, commitTs long, buildTs long

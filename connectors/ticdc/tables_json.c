@@ -78,10 +78,8 @@ static void read_simple_index(struct iso_json *json, struct ticdc_table *table)
 static void read_list(struct iso_json *json, struct ticdc_table *table,
                       void read(struct iso_json *json, struct ticdc_table *table))
 {
-    if (iso_json_peek(json) == ISO_JSON_NULL) {
-        iso_json_null(json);
+    if (iso_json_take_null(json))
         return;
-    }
     iso_json_enter_array(json);
     while (json->code == ISO_JSON_FINE && iso_json_element(json))
         read(json, table);

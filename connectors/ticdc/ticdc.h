@@ -5,7 +5,7 @@
  * them. A row's value is options->value or canonical JSON (values/row.h): integers, bits, enums and sets as numbers,
  * floating point as numbers, binary columns as base64, everything else as text.
  *
- *     a row          ROW: cts; sts where the changefeed is told to send it; before and after where the message has them
+ *     a row          ROW: cts; sts where the changefeed is set to send it; before and after where the message has them
  *     an update of the key, unsplit
  *                    two ROWs, a delete and an insert
  *     a row whose values were left out (handle-key-only, claim-check)

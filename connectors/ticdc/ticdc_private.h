@@ -74,7 +74,7 @@ struct ticdc_change {
 
 /* ---- events (events.c) ---- */
 
-/* Sets the scanner to the payload. False: there is none, and that is told as an event. */
+/* Sets the scanner to the payload. False: there is none, and an event says so. */
 bool ticdc_start_json(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events);
 enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *message, const struct ticdc_change *change,
                               struct iso_events *events, struct iso_error *error);
@@ -122,6 +122,20 @@ char *ticdc_room(struct ticdc *ticdc, size_t size);
 bool ticdc_set_base64(struct ticdc *ticdc, struct iso_cell *cell, struct iso_json_text text, bool is_text);
 
 /* ---- JSON members ---- */
+
+static inline bool ticdc_saw(uint32_t seen, unsigned member)
+{
+    return seen >> member & 1;
+}
+
+/* Notes the member; one that comes twice is the scanner's error. */
+static inline bool ticdc_see(struct iso_json *json, uint32_t *seen, unsigned member)
+{
+    if (ticdc_saw(*seen, member))
+        return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "each member once");
+    *seen |= 1u << member;
+    return true;
+}
 
 /* The place of a name in a list that ends with NULL, 0 if it is not in it; the list's first place is empty. */
 uint8_t ticdc_find_name(const char *const *list, const char *name, size_t length);

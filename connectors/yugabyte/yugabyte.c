@@ -218,11 +218,4 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     return NULL;
 }
 
-const struct iso_decoder_class iso_yugabyte_decoder = {"yugabyte",
-                                                       create,
-                                                       iso_change_source_decode,
-                                                       destroy,
-                                                       iso_change_source_archive,
-                                                       iso_change_source_covers,
-                                                       iso_change_source_value_type,
-                                                       iso_change_source_types_known};
+const struct iso_decoder_class iso_yugabyte_decoder = ISO_CHANGE_SOURCE_CLASS("yugabyte", create, destroy);

@@ -39,7 +39,9 @@ static void print(const struct iso_check *check)
         printf("%s", report->axiom);
         for (j = 0; j < report->tid_count; j++)
             printf(" %s", report->tids[j]);
-        printf(" (%s:%llu)\n", report->places[0].input, (unsigned long long)report->places[0].number);
+        if (report->place_count) /* where the first of them was read: a file's line, or its number in what was built */
+            printf(" (%s:%llu)", report->places[0].input, (unsigned long long)report->places[0].number);
+        puts("");
     }
 }
 

@@ -38,7 +38,7 @@ int main(void)
     static char line[1 << 20];
     struct iso_error error = ISO_NO_ERROR;
     unsigned retracted = 0;
-    struct iso_stream *stream = iso_stream_new(NULL, NULL, print, &retracted, &error);
+    struct iso_stream *stream = iso_stream_new(NULL, NULL, print, &retracted, &error); /* the defaults: never NULL */
     struct iso_transactions *batch = iso_transactions_new();
     uint32_t source = iso_stream_source(stream, "stdin", now());
     while (error.status == ISO_OK && fgets(line, sizeof line, stdin))

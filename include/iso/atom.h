@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "iso/index.h"
+
 typedef uint32_t iso_atom;
 
 #define ISO_ATOM_TABLE 0x80000000u /* this bit: the rest is an index into the table; else the integer itself */
@@ -30,8 +32,7 @@ struct iso_atoms {
     uint32_t *form;    /* string: its length in bytes; else ISO_FORM_UNSIGNED or ISO_FORM_NEGATIVE */
     char *text;        /* all strings, back to back, no terminators */
     size_t text_size, text_capacity;
-    uint64_t *slots;    /* open addressing: 0 empty, else hash << 32 | index + 1 */
-    uint32_t slot_mask; /* slots - 1, a power of two less one; 0: none */
+    struct iso_index table; /* of entries */
 };
 
 enum { ISO_ATOM_TEXT_MAX = 24 }; /* room for any integer's text and a NUL */

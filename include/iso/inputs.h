@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "iso/index.h"
+
 struct iso_inputs_entry {
     char *topic;
     int32_t partition;
@@ -17,9 +19,8 @@ struct iso_inputs_entry {
 struct iso_inputs {
     uint32_t count, capacity;
     struct iso_inputs_entry *list;
-    uint32_t *slots; /* open addressing: 0 empty, else number + 1 */
-    uint32_t slot_mask;
-    uint32_t latest; /* the one found last: runs of messages come from one partition */
+    struct iso_index table; /* of the list */
+    uint32_t latest;        /* the one found last: runs of messages come from one partition */
 };
 
 enum { ISO_INPUTS_MAX = 65535 };

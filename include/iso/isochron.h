@@ -17,8 +17,14 @@
  * history; a *stream* judges sets as they arrive, in any order. What is wrong is *reported*, as a struct and as the JSON
  * that the program prints (deploy/schemas/verdict.schema.json). What the levels ask for: docs/semantics.md.
  *
- * Texts are UTF-8 and end in NUL. Those passed in are copied; those handed out belong to the handle that handed them out
- * and live as long as it, unless said otherwise. A free of NULL does nothing.
+ * Texts are UTF-8 and end in NUL. Those passed in are copied, options too; those handed out belong to the handle that
+ * handed them out and live as long as it, unless said otherwise. NULL may be passed where a comment says so; a free of
+ * NULL does nothing.
+ *
+ * Keys, values, tids and sids are texts, and equal if they are equal byte by byte. A number in JSON is its digits: 100
+ * there and "100" here are one value, "0100" is another. A key is either a register, which is written and read, or a
+ * list, which is appended to and read whole. Timestamps are the database's, 64 bits without sign, in whatever unit it
+ * has: they are only compared.
  *
  * Errors. A call that can fail returns ISO_OK, or ISO_BAD_INPUT (yours to mend) or ISO_FAILED (the machine's: a disk, a
  * file), with a line of text in `error`. A violation is no error. The library prints nothing, installs no signal handler
@@ -65,7 +71,8 @@ ISO_API void iso_transactions_clear(struct iso_transactions *transactions); /* e
 ISO_API uint32_t iso_transactions_count(const struct iso_transactions *transactions);
 
 /* Adds a file's (`.zst`: packed; "-": standard input). `format`: a name of `isochron check --format`, or NULL: it is
- * told by the content. Native files add to what is there; other formats want an empty set, and may be a directory. */
+ * recognized by the content. Native files add to what is there; other formats want an empty set, and may be a
+ * directory. */
 ISO_API enum iso_status iso_transactions_load(struct iso_transactions *transactions, const char *path,
                                               const char *format, struct iso_error *error);
 
@@ -74,9 +81,12 @@ ISO_API enum iso_status iso_transactions_load(struct iso_transactions *transacti
 ISO_API enum iso_status iso_transactions_add_json(struct iso_transactions *transactions, const char *text,
                                                   size_t length, struct iso_error *error);
 
-/* Builds one: begin, what it did in the order in which it did it, and how it ended. Timestamps are the database's; what
- * has none is judged without. A NULL value is absent: no such row. What is wrong (no UTF-8, an operation outside of a
- * transaction) the end tells, and the transaction is left out then; so is one that is begun and not ended. */
+/* Builds one: begin, what it did in the order in which it did it, and how it ended. `tid` is unique in a set; `sid`
+ * names its session, whose transactions are begun here in the order in which they ran, each after the one before had
+ * ended. Timestamps may be given anywhere between begin and end; what has none is judged without. The NULL value of a
+ * read or a write is absent: no such row (a write of it is a delete); other texts are not NULL. What is wrong (no
+ * UTF-8, an operation outside of a transaction) is the error of the call that ends the transaction, which is left out
+ * then; so is one that is begun and not ended. */
 ISO_API void iso_transactions_begin(struct iso_transactions *transactions, const char *tid, const char *sid);
 ISO_API void iso_transactions_start_timestamp(struct iso_transactions *transactions, uint64_t sts);
 ISO_API void iso_transactions_commit_timestamp(struct iso_transactions *transactions, uint64_t cts);
@@ -126,7 +136,7 @@ ISO_API enum iso_status iso_options_set_number(struct iso_options *options, cons
 /* ---- reports ---- */
 
 enum iso_report_state {
-    ISO_REPORT_FINAL,     /* nothing that still arrives can change it (or, by a deadline, it is told so) */
+    ISO_REPORT_FINAL,     /* nothing that still arrives can change it; with `by_deadline`: it is taken as final */
     ISO_REPORT_TENTATIVE, /* of a stream: with what has arrived so far it is wrong */
     ISO_REPORT_RETRACTED, /* a later transaction set it right */
     ISO_REPORT_UNLISTED   /* of a key or session there are `count` more, which are not listed */
@@ -204,13 +214,15 @@ struct iso_stream;
  * and must not call the stream. */
 typedef void (*iso_on_report)(void *context, const struct iso_report *report);
 
-/* `initial`: a set whose initial values (not transactions) hold; NULL: keys begin with nothing. */
+/* NULL on error: an option that only a check has (`options` NULL: the defaults, and no error). `initial`: a set whose
+ * initial values, not transactions, are taken; NULL: keys begin with nothing. `on_report` may be NULL. */
 ISO_API struct iso_stream *iso_stream_new(const struct iso_options *options, const struct iso_transactions *initial,
                                           iso_on_report on_report, void *context, struct iso_error *error);
 ISO_API void iso_stream_free(struct iso_stream *stream);
 
 /* A source: transactions that share a watermark. Returns its number, from 0; the same name, the same number. Declare
- * those that are to be waited for before the first push. At most 65,535. `now`, here and below: milliseconds from any
+ * those that are to be waited for before the first push. At most 65,535; beyond that the number is 65,535, and a push
+ * to it is an error. `now`, here and below: milliseconds from any
  * origin, never going back; without timeouts it does not matter. */
 ISO_API uint32_t iso_stream_source(struct iso_stream *stream, const char *name, uint64_t now);
 

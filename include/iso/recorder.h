@@ -120,8 +120,8 @@ ISO_API void iso_recorder_session_free(struct iso_recorder_session *session);
 /* Starts a transaction; one that was not ended is dropped as if it had never begun. */
 ISO_API void iso_recorder_begin(struct iso_recorder_session *session);
 
-/* The name by which the change stream knows the transaction, while it is open; else its record makes one up. Of MySQL and
- * MariaDB: the marker that it writes, or, after COMMIT and before iso_recorder_commit, its GTID. */
+/* The name by which the change stream knows the transaction, while it is open; else its record makes one up. Of MySQL
+ * and MariaDB: the marker that it writes, or, after COMMIT and before iso_recorder_commit, its GTID. */
 ISO_API void iso_recorder_tid(struct iso_recorder_session *session, const char *tid);
 
 /* What the database says of the transaction, at any time before its end; the last one counts. */

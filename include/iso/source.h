@@ -164,7 +164,7 @@ struct iso_decoder_class {
      * ISO_VALUE_ROW where that is the whole row. NULL: they say nothing. */
     struct iso_value_type (*value_type)(const struct iso_decoder *decoder, const char *table, size_t length,
                                         const char *column, size_t column_length);
-    /* A number that is another whenever `value_type` may say something else. */
+    /* A number that is another whenever `value_type` may say something else. NULL: it never does. */
     uint32_t (*types_known)(const struct iso_decoder *decoder);
 };
 

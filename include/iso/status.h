@@ -1,7 +1,7 @@
 /* What a call says of itself, and what a check says of a history. Part of both libraries' interface.
  *
- * The first error wins: a call that fails leaves an error that is already set as it is. Start with ISO_NO_ERROR; to go on
- * after an error set `status` to ISO_OK again.
+ * The first error wins: a call that fails leaves an error that is already set as it is. Start with ISO_NO_ERROR; to go
+ * on after an error set `status` to ISO_OK again.
  */
 #ifndef ISO_STATUS_H
 #define ISO_STATUS_H

@@ -84,8 +84,8 @@ struct iso_violation {
 struct iso_verdict {
     const struct iso_history *history;
     enum iso_level level;
-    bool versions_by_commit; /* ser was asked for, whose order of transactions is sought; this is what holds at si too,
-                              * and told so: overlapping writers apart */
+    bool versions_by_commit; /* ser was asked for, whose order of transactions is sought; what was judged is what is
+                              * true at si too, and the report says so: all but overlapping writers */
     const char *engine;      /* "chronos", ... */
     const char *reason; /* of an undecided verdict: "nothing-judged", or why reads were not judged; NULL otherwise */
     enum iso_outcome outcome;                /* set by iso_verdict_conclude */

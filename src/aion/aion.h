@@ -69,8 +69,8 @@ struct iso_aion_event {
     struct iso_aion_value expected, actual;               /* INT and EXT; count 0 and not a list: none */
     struct iso_aion_party writer_expected, writer_actual; /* EXT, final */
     uint64_t unlisted; /* not 0: so many violations over what is listed of the key, or session (max_per_key). Of these
-                        * only state, axiom, key, session and, of one of them, transaction and other are reported (and see
-                        * `grounds`) */
+                        * only state, axiom, key, session and, of one of them, transaction and other are reported (and
+                        * see `grounds`) */
     uint64_t excused;  /* of `unlisted`, NOCONFLICT: pairs outside of each other's `conflict_window` */
     uint64_t doubtful; /* of the others: pairs with a tid that `is_doubted` */
     const struct iso_atoms *session_atoms;
@@ -107,7 +107,7 @@ struct iso_aion_options {
                                * ISO_AION_FOREVER: nothing is dropped */
     uint64_t memory_limit;    /* bytes of the engine's own state; 0: none. Over it keys that nobody asked for lately
                                * go to `spill`; if that does not help, the retention shrinks */
-    const char *spill;        /* folder of the store of keys that are not in memory (evict.c); NULL: none */
+    const char *spill;        /* folder of the spill file of keys that are not in memory (evict.c); NULL: none */
     bool spill_stays;         /* its files have names and stay: the engine can be saved (aion/archive.h) */
     unsigned spill_segment_bits;     /* for tests, as in spill/spill.h */
     bool spill_all;                  /* every key goes there as soon as it can: for tests */
@@ -125,10 +125,10 @@ struct iso_aion_options {
     /* A transaction came whose tid has been another's, which came from `first`. It is judged like every other, and so
      * is that one: up to eight of one tid. NULL: it is refused. */
     void (*on_contradiction)(void *context, const struct iso_history *history, uint32_t transaction, uint64_t first);
-    /* What a caller would say of pairs of writers, had each been reported (each may be NULL): whether a tid is contradicted;
-     * which commits one at `cts` may be in conflict with over a key, those from `*from` to `*to`, itself one of them.
-     * Asked on any shard's thread. Then, before on_contradiction: of so many pairs, counted and not listed, one side is
-     * contradicted that was not. */
+    /* What a caller would say of pairs of writers, had each been reported (each may be NULL): whether a tid is
+     * contradicted; which commits one at `cts` may be in conflict with over a key, those from `*from` to `*to`, itself
+     * one of them. Asked on any shard's thread. Then, before on_contradiction: of so many pairs, counted and not
+     * listed, one side is contradicted that was not. */
     bool (*is_doubted)(void *context, const struct iso_atoms *atoms, iso_atom tid);
     void (*conflict_window)(void *context, const char *key, size_t length, uint64_t cts, uint64_t *from, uint64_t *to);
     void (*on_doubted_pairs)(void *context, const struct iso_atoms *atoms, iso_atom key, uint64_t pairs);
@@ -150,19 +150,19 @@ void iso_aion_free(struct iso_aion *engine);
 
 /* The memory limit from now on, and the anonymous bytes that the process has: for a caller that notes both, to say
  * them again when it does again what was done (without `memory_in_use`). `anew`: another process than the last time, or
- * another limit. What goes to the store and what the retention leaves follows from this and from what the engine was
- * given, and from nothing else. */
+ * another limit. What goes to the spill file and what the retention leaves follows from this and from what the engine
+ * was given, and from nothing else. */
 void iso_aion_memory(struct iso_aion *engine, uint64_t limit, uint64_t in_use, bool anew);
 
 /* The limit that would be enough for what the process has now, if the one that there is is not, after all went to the
- * store that can; else 0. */
+ * spill file that can; else 0. */
 uint64_t iso_aion_memory_needed(const struct iso_aion *engine);
 
 /* Below this everything was made final since memory was short, without a watermark; 0: that never was. */
 uint64_t iso_aion_closed_early(const struct iso_aion *engine);
 
-/* Transactions of unknown outcome without a start that were given up since memory was short: what they wrote may explain any
- * read of their keys from then on. */
+/* Transactions of unknown outcome without a start that were given up since memory was short: what they wrote may
+ * explain any read of their keys from then on. */
 uint64_t iso_aion_given_up(const struct iso_aion *engine);
 
 /* Initial values: `initial_*` of a history (its transactions do not matter). Before anything is added. */
@@ -199,8 +199,9 @@ uint32_t iso_aion_misused(const struct iso_aion *engine);
 /* No later transaction (or resolution) has cts <= `timestamp`. Going back is ignored. */
 void iso_aion_watermark(struct iso_aion *engine, uint64_t timestamp, uint64_t now);
 
-/* The first failure of the store: it is reported by every iso_aion_add from then on, which takes nothing; status ISO_OK:
- * none. Nothing is reported after it: what was reported is how a run begins in which the store does not fail. */
+/* The first failure of the spill file: it is reported by every iso_aion_add from then on, which takes nothing; status
+ * ISO_OK: none. Nothing is reported after it: what was reported is how a run begins in which the spill file does not
+ * fail. */
 const struct iso_error *iso_aion_failure(const struct iso_aion *engine);
 
 /* Lets deadlines pass, and lets go what waits (settle_ms). */
@@ -258,11 +259,11 @@ struct iso_aion_stats {
     uint64_t waiting_from;            /* the least cts among them; UINT64_MAX: none */
     uint64_t open_reads, versions;    /* held now */
     uint64_t bytes;                   /* of engine state in use now */
-    struct iso_aion_spilt {           /* keys in the store */
-        uint64_t hits, misses;        /* keys asked for: found in memory; brought back from the store */
+    struct iso_aion_spilt {           /* keys in the spill file */
+        uint64_t hits, misses;        /* keys asked for: found in memory; brought back from the spill file */
         uint64_t evicted, clean;      /* keys that went; of them those whose record was good as it stood */
         uint64_t paged_out, paged_in; /* segments of older versions that went; keys whose segments came back */
-        uint64_t old_reads;           /* reads of such versions that were answered out of the store */
+        uint64_t old_reads;           /* reads of such versions that were answered out of the spill file */
         uint64_t compacted;           /* records in it that lost what was below the retention, or all, there */
         uint64_t keys;                /* records in it; most keys in memory have one too */
         uint64_t disk;                /* bytes of its files */

@@ -23,7 +23,7 @@ void aion_pool_archive(struct iso_archive *archive, struct aion_pool *pool)
     ISO_ARCHIVE_VALUE(archive, pool->in_use);
     ISO_ARCHIVE_VALUE(archive, pool->free);
     if (archive->restoring)
-        aion_advise_huge(pool->base, (size_t)pool->capacity * AION_UNIT);
+        iso_column_huge(pool->base, (size_t)pool->capacity * AION_UNIT);
 }
 
 void aion_values_archive(struct iso_archive *archive, struct aion_values *values)
@@ -34,18 +34,18 @@ void aion_values_archive(struct iso_archive *archive, struct aion_values *values
     iso_atoms_archive(archive, atoms);
     ISO_ARCHIVE_ANY(archive, "holders", ISO_ARCHIVE_TWIN, values->holders, atoms->count, atoms->capacity);
     ISO_ARCHIVE_ANY(archive, "hash", ISO_ARCHIVE_TWIN, values->hash, atoms->count, atoms->capacity);
-    values->slots = iso_archive_slots(archive, "values->slots", values->slots, &values->slot_mask);
+    iso_archive_index(archive, "values->slots", &values->table);
     ISO_ARCHIVE_VALUE(archive, values->first_free);
-    ISO_ARCHIVE_VALUE(archive, values->used);
+    iso_archive_value(archive, "values->used", &values->table.used, sizeof values->table.used);
     ISO_ARCHIVE_VALUE(archive, values->garbage);
     ISO_ARCHIVE_VALUE(archive, values->free_text);
     if (archive->restoring && archive->error->status == ISO_OK)
         iso_archive_expect(archive, aion_values_refill(values));
 }
 
-void aion_index_archive(struct iso_archive *archive, struct aion_index *index)
+void aion_index_archive(struct iso_archive *archive, struct iso_index *index)
 {
-    index->slots = iso_archive_slots(archive, "index", index->slots, &index->mask);
+    iso_archive_index(archive, "index", index);
     ISO_ARCHIVE_VALUE(archive, index->used);
 }
 
@@ -101,7 +101,7 @@ static void archive_sessions(struct iso_archive *archive, struct aion_sessions *
     iso_archive_expect(archive, sessions->free_count <= sessions->count);
     aion_index_archive(archive, &sessions->by_name);
     if (archive->restoring && archive->error->status == ISO_OK)
-        iso_archive_expect(archive, aion_index_refill(&sessions->by_name, sessions->count, hash_of_session, sessions));
+        iso_archive_expect(archive, iso_index_refill(&sessions->by_name, sessions->count, hash_of_session, sessions));
     ISO_ARCHIVE_VALUE(archive, sessions->hand);
     ISO_ARCHIVE_VALUE(archive, sessions->due);
     ISO_ARCHIVE_VALUE(archive, sessions->different);

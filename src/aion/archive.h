@@ -2,11 +2,11 @@
  *
  * Between calls to the engine all of its state is columns and numbers: what one call accepts is taken or waits for its
  * turn before it returns, and what was found has been delivered. A restored engine goes on as the saved one would have,
- * event for event, also where the memory limit decides what goes to the store or is dropped. The cache of a
+ * event for event, also where the memory limit decides what goes to the spill file or is dropped. The cache of a
  * block's keys is not saved, and a key that is looked up anew counts as asked for lately: so the block is to be set
  * again (iso_aion_block) before each iso_aion_add, where a memory limit may decide.
  *
- * The store on disk, if there is one, has a name (`spill_stays`), and its file is part of what is saved
+ * The spill file on disk, if there is one, has a name (`spill_stays`), and its file is part of what is saved
  * (spill/spill.h).
  */
 #ifndef ISO_AION_ARCHIVE_H

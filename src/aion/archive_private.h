@@ -3,14 +3,14 @@
 #define ISO_AION_ARCHIVE_PRIVATE_H
 
 #include "aion/archive.h"
-#include "aion/index.h"
+#include "base/index.h"
 #include "aion/pool.h"
 #include "aion/reorder_queue.h"
 #include "aion/values.h"
 
 void aion_pool_archive(struct iso_archive *archive, struct aion_pool *pool);
 void aion_values_archive(struct iso_archive *archive, struct aion_values *values);
-void aion_index_archive(struct iso_archive *archive, struct aion_index *index);
+void aion_index_archive(struct iso_archive *archive, struct iso_index *index);
 void aion_reorder_queue_archive(struct iso_archive *archive, struct aion_reorder_queue *queue);
 
 #endif

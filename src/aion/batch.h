@@ -1,4 +1,5 @@
-/* What a call brings to a shard: parts, one a transaction, and their steps, one an operation or less (access.c makes them). */
+/* What a call brings to a shard: parts, one a transaction, and their steps, one an operation or less (access.c makes
+ * them). */
 #ifndef ISO_AION_BATCH_H
 #define ISO_AION_BATCH_H
 

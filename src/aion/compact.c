@@ -1,8 +1,8 @@
-/* Cutting a record in the store to what the floor leaves of it: parts of its bytes are copied, nothing is entered.
+/* Cutting a record in the spill file to what the floor leaves of it: parts of its bytes are copied, nothing is entered.
  *
  * What goes is what would go if the key were in memory: of versions those before the newest below the floor (trim.c),
- * of a list their elements stay, as part of its base; non-version writes below it; segments (paging.c) behind which a version
- * below it stands. Where that would not make the record shorter, it stays as it is.
+ * of a list their elements stay, as part of its base; non-version writes below it; segments (paging.c) behind which a
+ * version below it stands. Where that would not make the record shorter, it stays as it is.
  */
 #include "aion/record_private.h"
 
@@ -75,7 +75,7 @@ static void take_nonversions(struct parts *parts, struct iso_spill_record *recor
             nonversions->gone = i + 1;
             nonversions->kept = nonversion.end;
         } else if (nonversion.time < parts->passed) {
-            lapse(record, (size_t)(nonversion.end - nonversion.first), nonversion.time);
+            note_expiring(record, (size_t)(nonversion.end - nonversion.first), nonversion.time);
         }
     }
     nonversions->end = parts->cursor.at;
@@ -105,7 +105,7 @@ static void end_pages(struct parts *parts, uint64_t behind, struct iso_spill_rec
         pages->gone = pages->count;
         pages->kept = pages->end;
     } else if (pages->count && behind < parts->passed) {
-        lapse(record, (size_t)(pages->end - pages->kept), behind);
+        note_expiring(record, (size_t)(pages->end - pages->kept), behind);
     }
 }
 
@@ -113,7 +113,7 @@ static void end_pages(struct parts *parts, uint64_t behind, struct iso_spill_rec
 static void take_versions(struct parts *parts, struct iso_spill_record *record)
 {
     struct stretch *versions = &parts->versions;
-    size_t lapsing = 0; /* of the one before, unless its elements go to the base now */
+    size_t expiring = 0; /* of the one before, unless its elements go to the base now */
     versions->count = take_count(&parts->cursor, ENTRY_LEAST);
     versions->first = versions->kept = parts->cursor.at;
     for (uint32_t i = 0; i < versions->count && parts->cursor.at; i++) {
@@ -124,11 +124,11 @@ static void take_versions(struct parts *parts, struct iso_spill_record *record)
             versions->gone = i;
             versions->kept = version.first;
         } else if (version.time < parts->passed && i) {
-            lapse(record, lapsing, version.time);
+            note_expiring(record, expiring, version.time);
         }
-        lapsing = (size_t)(version.end - version.first);
+        expiring = (size_t)(version.end - version.first);
         if (parts->list)
-            lapsing -= (size_t)(version.behind - version.value);
+            expiring -= (size_t)(version.behind - version.value);
     }
     versions->end = parts->cursor.at;
 }
@@ -235,7 +235,7 @@ static bool page_out_segment(const struct iso_aion_shard *shard, struct cursor *
     if (cursor->at && behind < shard->time.floor)
         record->size = 0;
     else if (cursor->at)
-        lapse(record, record->size, behind);
+        note_expiring(record, record->size, behind);
     return !record->size;
 }
 
@@ -244,7 +244,7 @@ bool aion_record_compact(const struct iso_aion_shard *shard, struct iso_spill_re
     const uint8_t *first = record->bytes;
     struct parts parts = {
         {NULL, first, first + record->size}, .floor = shard->time.floor, .passed = shard->time.passed};
-    record->lapsing = 0;
+    record->expiring = 0;
     record->until = 0;
     pass_atom(&parts.cursor);
     parts.name_end = parts.cursor.at;
@@ -259,7 +259,7 @@ bool aion_record_compact(const struct iso_aion_shard *shard, struct iso_spill_re
         take_cold(&parts, record);
     take_versions(&parts, record);
     if (parts.cursor.at != parts.cursor.end) { /* what was put is whole: whoever reads it will report */
-        record->lapsing = 0;
+        record->expiring = 0;
         return false;
     }
     if (!parts.nonversions.gone && !parts.pages.gone && !parts.versions.gone)

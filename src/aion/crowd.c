@@ -1,11 +1,13 @@
-/* Keys whose writers overlap in crowds: all pairs are violations, but only so many are listed. From then on the others are
- * counted by sets of intervals (overlap.h), a few looks for each writer that comes, however many it overlaps. So it is, too,
- * where writers had to walk past many others to find that they overlap few: then those who overlap none need not walk.
+/* Keys whose writers overlap in crowds: all pairs are violations, but only so many are listed. From then on the others
+ * are counted by sets of intervals (overlap.h), a few looks for each writer that comes, however many it overlaps. So it
+ * is, too, where writers had to walk past many others to find that they overlap few: then those who overlap none need
+ * not walk.
  *
- * What a caller would say of each pair, had it been reported, is counted with them. A pair is excused where the key's table
- * was emptied between the two commits, which leaves a window of commits round each. It is doubtful where the tid of either
- * is contradicted: of those there is a set of their own. When a tid that a key's crowd names is contradicted later, its
- * pairs that were certain move (iso_aion_shard_doubt), found by a table of tids that is made when that first happens.
+ * What a caller would say of each pair, had it been reported, is counted with them. A pair is excused where the key's
+ * table was emptied between the two commits, which leaves a window of commits round each. It is doubtful where the tid
+ * of either is contradicted: of those there is a set of their own. When a tid that a key's crowd names is contradicted
+ * later, its pairs that were certain move (iso_aion_shard_doubt), found by a table of tids that is made when that first
+ * happens.
  *
  * The sets are made of the versions when they are first needed, and again after some of these went. They are of this
  * process only. A key with pairs that were only counted stays in memory while it has versions that may be contradicted.
@@ -273,10 +275,7 @@ static struct aion_crowd_writer *writers_of(struct iso_aion_shard *shard, uint64
         shard->stats.steps++;
         if (writers->slots[slot].tid != tid)
             continue;
-        if (*count == capacity) {
-            capacity = capacity ? capacity * 2 : 8;
-            list = iso_reallocate(list, capacity * sizeof *list);
-        }
+        ISO_GROW(list, *count, capacity);
         list[(*count)++] = writers->slots[slot];
     }
     return list;

@@ -12,47 +12,48 @@
 #include "aion/dedup.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/slots.h"
 
 enum { FIRST_SLOTS = 1 << 12 };
 
-static uint64_t free_slot(const struct aion_dedup *dedup, uint64_t tid)
+static bool is_free(const void *slot)
 {
-    uint64_t slot = iso_hash_number(tid) & dedup->mask;
-    while (dedup->slots[slot].tid)
-        slot = (slot + 1) & dedup->mask;
-    return slot;
+    return !((const struct aion_dedup_entry *)slot)->tid;
+}
+
+static uint64_t hash_of(const void *slot)
+{
+    return iso_hash_number(((const struct aion_dedup_entry *)slot)->tid);
+}
+
+static const struct iso_slot_kind kind = {sizeof(struct aion_dedup_entry), is_free, hash_of};
+
+static void set_slots(struct aion_dedup *dedup, uint64_t count)
+{
+    struct aion_dedup old = *dedup;
+    dedup->slots = iso_column_zeroed(count * sizeof *dedup->slots);
+    dedup->mask = count - 1;
+    dedup->used = iso_slots_spread(dedup->slots, dedup->mask, &kind, old.slots, old.mask + 1);
+    aion_dedup_release(&old);
 }
 
 void aion_dedup_rebuild(struct aion_dedup *dedup, uint64_t floor)
 {
-    struct aion_dedup_entry *old = dedup->slots;
-    uint64_t old_count = old ? dedup->mask + 1 : 0, kept = 0, count = FIRST_SLOTS;
-    for (uint64_t i = 0; i < old_count; i++)
-        kept += old[i].tid && old[i].stamp >= floor;
+    uint64_t kept = 0, count = FIRST_SLOTS;
+    for (uint64_t i = 0; dedup->slots && i <= dedup->mask; i++) {
+        if (dedup->slots[i].stamp < floor)
+            dedup->slots[i].tid = 0;
+        kept += dedup->slots[i].tid != 0;
+    }
     while (count < kept * 2)
         count *= 2;
-    dedup->slots = iso_column_grow(NULL, 0, count * sizeof *dedup->slots);
-    memset(dedup->slots, 0, count * sizeof *dedup->slots);
-    dedup->mask = count - 1;
-    dedup->used = kept;
-    for (uint64_t i = 0; i < old_count; i++) {
-        if (old[i].tid && old[i].stamp >= floor)
-            dedup->slots[free_slot(dedup, old[i].tid)] = old[i];
-    }
-    iso_column_free(old, old_count * sizeof *old);
+    set_slots(dedup, count);
 }
 
 void aion_dedup_refill(struct aion_dedup *dedup)
 {
-    struct aion_dedup_entry *old = dedup->slots;
-    if (!old)
-        return;
-    dedup->slots = iso_column_zeroed((dedup->mask + 1) * sizeof *dedup->slots);
-    for (uint64_t i = 0; i <= dedup->mask; i++) {
-        if (old[i].tid)
-            dedup->slots[free_slot(dedup, old[i].tid)] = old[i];
-    }
-    iso_column_free(old, (dedup->mask + 1) * sizeof *old);
+    if (dedup->slots)
+        set_slots(dedup, dedup->mask + 1);
 }
 
 enum aion_dedup_result aion_dedup_note(struct aion_dedup *dedup, const struct aion_dedup_entry *entry, uint64_t floor,

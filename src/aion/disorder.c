@@ -1,11 +1,12 @@
 /* Sessions out of order: whose members come so that one after the other stands before many, and ends after them.
  *
- * In such a session what each entry would have to hold, the largest position before it, changes for many of them each time. So
- * two runs are kept in place of one. The *records*: those whose positions are larger than all before; the last of them
- * at or before a place is what counts there. And the *unreported*: those that follow all that stands before them as far as it
- * is known. A new record takes the place of those behind it that are not larger, and breaks the order of the unreported up to
- * the next record, but for those that begin where it ends. Each member becomes a record once, and is reported once: so a
- * session costs the logarithm a member, whatever the order. Who is neither is known no more, and not needed.
+ * In such a session what each entry would have to hold, the largest position before it, changes for many of them each
+ * time. So two runs are kept in place of one. The *records*: those whose positions are larger than all before; the last
+ * of them at or before a place is what counts there. And the *unreported*: those that follow all that stands before
+ * them as far as it is known. A new record takes the place of those behind it that are not larger, and breaks the order
+ * of the unreported up to the next record, but for those that begin where it ends. Each member becomes a record once,
+ * and is reported once: so a session costs the logarithm a member, whatever the order. Who is neither is known no more,
+ * and not needed.
  */
 #include "aion/engine_private.h"
 #include "base/memory.h"

@@ -187,7 +187,8 @@ static void run_on_shards(struct iso_aion *engine, int what)
     run_task(engine, (struct task){.what = what});
 }
 
-/* Looks up the keys of the next transactions. Where there is a store, most of the work of a key is to bring it back. */
+/* Looks up the keys of the next transactions. Where there is a spill file, most of the work of a key is to bring it
+ * back. */
 static void find_keys(struct iso_aion *engine, uint32_t first, uint32_t end)
 {
     uint32_t most = engine->shards.count > 1 ? FIND_AHEAD_PARALLEL : FIND_AHEAD;

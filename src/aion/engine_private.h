@@ -188,7 +188,8 @@ uint64_t aion_bytes(const struct iso_aion *engine);
 
 /* fit.c */
 void aion_fit_now_and_then(struct iso_aion *engine);
-void aion_fit(struct iso_aion *engine); /* if memory is short, after what can went to the store. Nothing is in flight */
+void aion_fit(
+    struct iso_aion *engine); /* if memory is short, after what can went to the spill file. Nothing is in flight */
 
 static inline void aion_recent_note(struct aion_recent *recent, uint64_t time)
 {

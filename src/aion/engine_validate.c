@@ -63,16 +63,12 @@ static void validate_dedup(const struct aion_dedup *dedup)
 
 static void validate_unknown(const struct aion_unknowns *unknown)
 {
-    uint32_t open = 0, entered = 0;
+    uint32_t open = 0;
     for (uint32_t i = 0; i < unknown->count; i++) {
         open += unknown->list[i].open;
         assert(unknown->list[i].transaction < unknown->history.transaction_count);
     }
-    for (uint32_t i = 0; unknown->slots && i <= unknown->mask; i++) {
-        assert(unknown->slots[i] <= unknown->count);
-        entered += unknown->slots[i] != 0;
-    }
-    assert(open == unknown->open && entered == unknown->count);
+    assert(open == unknown->open && unknown->by_tid.used == unknown->count);
 }
 
 /* ---- all of it ---- */
@@ -80,7 +76,7 @@ static void validate_unknown(const struct aion_unknowns *unknown)
 static uint64_t size_of(const struct iso_aion *engine)
 {
     uint64_t size = engine->sessions.count + engine->sessions.members.count + engine->unknown.count +
-                    (engine->dedup.slots ? engine->dedup.mask : 0) / SHARE + engine->unknown.mask / SHARE;
+                    (engine->dedup.slots ? engine->dedup.mask : 0) / SHARE + engine->unknown.by_tid.mask / SHARE;
     for (uint32_t s = 0; s < engine->shards.count; s++)
         size += aion_shard_size(engine->shards.list[s]);
     return size;

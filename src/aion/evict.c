@@ -1,9 +1,9 @@
-/* Letting keys go to the store, and what keeps them.
+/* Letting keys go to the spill file, and what keeps them.
  *
  * A key goes as a record of all that it is (record.c), so that one which comes back is the one that went: verdicts do
  * not depend on who is in memory. Those stay that others refer to by their number or by their reads: a read that a
- * version to come may change, a pending verdict, a write of unknown outcome, a step that waits for its turn, a tie that is not
- * reported.
+ * version to come may change, a pending verdict, a write of unknown outcome, a step that waits for its turn, a tie that
+ * is not reported.
  *
  * Of every key that the hand comes by older versions go, whether it stays or not (paging.c).
  *
@@ -12,7 +12,7 @@
  *
  * Which go: a hand goes round the keys; each stays as often as it was asked for again since it came, three times at
  * most (a clock with two bits). Most keys that come are not asked for again soon: they go first. A key whose record in
- * the store is still good is only forgotten.
+ * the spill file is still good is only forgotten.
  */
 #include "aion/record.h"
 #include "base/fetch.h"
@@ -109,7 +109,7 @@ static bool is_referred_to(struct iso_aion_shard *shard, struct aion_key *key)
 
 /* ---- who goes ---- */
 
-/* Puts the record of a key into the store; false: it has to stay. */
+/* Puts the record of a key into the spill file; false: it has to stay. */
 static bool store_key(struct iso_aion_shard *shard, struct aion_key *key, uint64_t digest)
 {
     const uint8_t *other = NULL;
@@ -218,7 +218,7 @@ ISO_FETCH fetch_going(const struct iso_aion_shard *shard, uint32_t hand)
         !aion_key_is_list(key)) {
         fetch_named(shard, &key->versions, false);
         aion_values_fetch_leave(&shard->values, key->atom);
-        aion_index_fetch(&shard->keys.index, aion_value_hash(&shard->values, key->atom));
+        iso_index_fetch(&shard->keys.index, aion_value_hash(&shard->values, key->atom));
     }
     if ((key = key_going(shard, hand + FETCH_STRIDE)) && aion_run_chunks(&key->versions) <= 1 &&
         !aion_key_is_list(key)) {

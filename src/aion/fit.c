@@ -1,10 +1,10 @@
-/* What goes where memory is short and the store does not help.
+/* What goes where memory is short and the spill file does not help.
  *
  * First what lies below the watermark: the retention halves. Where that is used up, or there is no watermark, what came
  * long ago is closed as if there were one: `limit` moves up to the middle of what has come lately, in steps of half of
- * the way. What is still to come from below is then not taken, and counted (`beyond_retention`); what becomes final by it
- * is reported as such (`unpromised`), since no sender has promised that nothing else will come. What has no time at all,
- * transactions of unknown outcome that do not say when they started, goes in the end.
+ * the way. What is still to come from below is then not taken, and counted (`beyond_retention`); what becomes final by
+ * it is reported as such (`unpromised`), since no sender has promised that nothing else will come. What has no time at
+ * all, transactions of unknown outcome that do not say when they started, goes in the end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "spill/spill.h"
 
 /* LOOK: transactions between two looks; STEPS: at most so many at one time; SHARE: of the limit, for the engine whatever
- * there is beside it; SPARE: of the limit, for what comes between two looks; KEYS: of the limit, for keys; APART: what else may have
- * so much of it also where the process is full. */
+ * there is beside it; SPARE: of the limit, for what comes between two looks; KEYS: of the limit, for keys; APART: what
+ * else may have so much of it also where the process is full. */
 enum { LOOK = 1024, STEPS = 70, SHARE = 3, SPARE = 10, KEYS = 8, APART = 4 };
 
 static uint64_t less(uint64_t left, uint64_t right)
@@ -38,13 +38,13 @@ static void look_at_process(struct iso_aion *engine)
         budget->beside = less(engine->options.memory_in_use(), budget->kept + dedup);
 }
 
-/* What goes where the floor rises: all but the store's own. */
+/* What goes where the floor rises: all but the spill file's own. */
 static uint64_t own_bytes(const struct iso_aion *engine)
 {
     return less(aion_bytes(engine), engine->options.spill ? (uint64_t)engine->shards.count * ISO_SPILL_BUFFERS : 0);
 }
 
-/* What of it does not go to the store. */
+/* What of it does not go to the spill file. */
 static uint64_t apart_from_keys(const struct iso_aion *engine)
 {
     uint64_t with_keys = 0, bytes = own_bytes(engine);
@@ -60,7 +60,7 @@ static bool is_over_limit(const struct iso_aion *engine)
     return engine->options.spill && aion_bytes(engine) > engine->budget.limit;
 }
 
-/* Where there is a store it has had its turn: it found too little that could go, or the rest is too much beside the
+/* Where there is a spill file it has had its turn: it found too little that could go, or the rest is too much beside the
  * part that keys have. */
 static bool is_short(const struct iso_aion *engine)
 {

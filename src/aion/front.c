@@ -339,7 +339,7 @@ enum iso_status aion_accept(struct iso_aion *engine, struct aion_key_cache *cach
         return refuse_lacking(history, t, lacks, error);
     struct survey survey;
     enum iso_status status = survey_operations(engine, cache, t, &survey, error);
-    if (engine->budget.failure.status != ISO_OK) /* a key is in the store and cannot be had */
+    if (engine->budget.failure.status != ISO_OK) /* a key is in the spill file and cannot be had */
         return iso_error_set(error, ISO_FAILED, "%s", engine->budget.failure.text);
     if (status != ISO_OK)
         return status;

@@ -14,7 +14,7 @@ static void grow_keys(struct iso_aion_shard *shard)
     size_t old = shard->keys.capacity, next = old ? old * 2 : 16384;
     GROW(shard->keys.list, old, next);
     shard->keys.capacity = (uint32_t)next;
-    aion_advise_huge(shard->keys.list, next * sizeof *shard->keys.list);
+    iso_column_huge(shard->keys.list, next * sizeof *shard->keys.list);
 }
 
 static uint32_t new_key(struct iso_aion_shard *shard)
@@ -40,7 +40,7 @@ static uint32_t add_key(struct iso_aion_shard *shard, const struct iso_atoms *at
     struct aion_key *key = &shard->keys.list[number];
     *key =
         (struct aion_key){.newest_value = shard->keys.initial, .atom = aion_values_take(&shard->values, atoms, name)};
-    aion_index_add(&shard->keys.index, hash, number);
+    iso_index_add(&shard->keys.index, hash, number);
     if (shard->paging.store)
         iso_spill_get(shard->paging.store, digest, &record, &size, &shard->paging.failure);
     if (!record || !aion_record_is_of(record, size, atoms, name)) {
@@ -57,10 +57,9 @@ static uint32_t add_key(struct iso_aion_shard *shard, const struct iso_atoms *at
 uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom key, uint64_t digest)
 {
     uint32_t number, hash = aion_atom_hash(atoms, key);
-    for (uint32_t at = aion_index_first(&shard->keys.index, hash); aion_index_at(&shard->keys.index, at, hash, &number);
-         at++) {
+    for (uint32_t at = iso_index_home(hash); iso_index_next(&shard->keys.index, &at, hash, &number); at++) {
         shard->stats.steps++;
-        if (number == UINT32_MAX || !aion_atoms_same(&shard->values.atoms, shard->keys.list[number].atom, atoms, key))
+        if (!aion_atoms_same(&shard->values.atoms, shard->keys.list[number].atom, atoms, key))
             continue;
         uint32_t *flags = &shard->keys.list[number].flags;
         *flags += (*flags & AION_KEY_ASKED) == AION_KEY_ASKED ? 0 : AION_KEY_ASKED_ONCE;
@@ -74,13 +73,10 @@ void iso_aion_shard_fetch(const struct iso_aion_shard *shard, uint64_t digest, u
 {
     uint32_t number;
     if (what == AION_FETCH_SLOT) {
-        aion_index_fetch(&shard->keys.index, hash);
+        iso_index_fetch(&shard->keys.index, hash);
         return;
     }
-    for (uint32_t at = aion_index_first(&shard->keys.index, hash); aion_index_at(&shard->keys.index, at, hash, &number);
-         at++) {
-        if (number == UINT32_MAX)
-            continue;
+    for (uint32_t at = iso_index_home(hash); iso_index_next(&shard->keys.index, &at, hash, &number); at++) {
         if (what == AION_FETCH_KEY)
             __builtin_prefetch(&shard->keys.list[number], 1);
         else if (what == AION_FETCH_ENTRY)
@@ -124,12 +120,12 @@ void aion_key_free(struct iso_aion_shard *shard, uint32_t number)
         aion_run_release(&shard->pool, &cold->idle);
         aion_crowd_free(cold->crowd);
         cold->crowd = NULL;
-        aion_run_release(&shard->pool, &cold->origins);
+        aion_run_release(&shard->pool, &cold->value_writers);
         cold->first_pending = shard->cold.free;
         shard->cold.free = key->cold;
         shard->cold.in_use--;
     }
-    aion_index_remove(&shard->keys.index, aion_value_hash(&shard->values, key->atom), number);
+    iso_index_remove(&shard->keys.index, aion_value_hash(&shard->values, key->atom), number);
     aion_values_drop(&shard->values, key->atom);
     *key = (struct aion_key){.atom = shard->keys.free, .flags = AION_KEY_FREE};
     shard->keys.free = number + 1;
@@ -147,8 +143,8 @@ static void move_key(struct iso_aion_shard *shard, uint32_t from, uint32_t to)
     *key = shard->keys.list[from];
     shard->keys.list[from] = (struct aion_key){.flags = AION_KEY_FREE};
     uint32_t hash = aion_value_hash(&shard->values, key->atom);
-    aion_index_remove(&shard->keys.index, hash, from);
-    aion_index_add(&shard->keys.index, hash, to);
+    iso_index_remove(&shard->keys.index, hash, from);
+    iso_index_add(&shard->keys.index, hash, to);
     for (uint32_t at = key->cold ? shard->cold.list[key->cold].first_pending : 0; at;
          at = shard->pending.list[at - 1].next)
         shard->pending.list[at - 1].key = to;
@@ -158,7 +154,7 @@ static void move_key(struct iso_aion_shard *shard, uint32_t from, uint32_t to)
 void aion_keys_shrink(struct iso_aion_shard *shard)
 {
     uint32_t to = 0;
-    aion_index_shrink(&shard->keys.index);
+    iso_index_shrink(&shard->keys.index);
     bool few = shard->keys.count - shard->keys.in_use < SHRINK_FROM || shard->keys.in_use > shard->keys.count / 8 * 7;
     if (few && !shard->paging.eager)
         return;

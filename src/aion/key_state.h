@@ -2,7 +2,7 @@
 #ifndef ISO_AION_KEY_STATE_H
 #define ISO_AION_KEY_STATE_H
 
-#include "aion/index.h"
+#include "base/index.h"
 #include "aion/run.h"
 
 /* A key: one cache line. The newest version stands in it, so that a read of it looks at nothing else. */
@@ -22,10 +22,10 @@ struct aion_key {
 #define AION_KEY_ENTRIES 0x10u   /* some open read's value has to be let go (aion_value_drop) */
 #define AION_KEY_FREE 0x20u      /* nobody's */
 #define AION_KEY_PINNED 0x80u    /* evict.c: something that waits names it by its number */
-#define AION_KEY_STORED 0x100u   /* the store has a record of it */
+#define AION_KEY_STORED 0x100u   /* the spill file has a record of it */
 #define AION_KEY_CHANGED 0x200u  /* and that lacks something */
-#define AION_KEY_ALONE 0x400u    /* never evicted: another key of the same digest has the place in the store */
-#define AION_KEY_PAGED 0x800u    /* versions older than the first one here are in the store, in segments */
+#define AION_KEY_ALONE 0x400u    /* never evicted: another key of the same digest has the place in the spill file */
+#define AION_KEY_PAGED 0x800u    /* versions older than the first one here are in the spill file, in segments */
 #define AION_KEY_ASSUMED 0x4000u /* its initial value is what a read reported */
 #define AION_KEY_ASKED 0x3000u   /* how often it was asked for again, less how often the hand of evict.c came by */
 #define AION_KEY_ASKED_ONCE 0x1000u
@@ -39,16 +39,17 @@ struct aion_key {
 
 struct aion_cold {
     struct aion_run nonversions; /* writes that are no version: time = when they may go, see aion_unknown_time,
-                             * hold = sts + 1 or 0, detail = */
+                                  * hold = sts + 1 or 0, detail = enum aion_nonversion */
     uint32_t first_pending;      /* + 1; pending verdicts of the key, chained */
     uint32_t initial;            /* a register's initial value */
     uint32_t base;               /* a list's initial elements and those of dropped versions; ISO_ABSENT: none */
-    struct aion_run pages;       /* segments of older versions in the store (paging.c) */
+    struct aion_run pages;       /* segments of older versions in the spill file (paging.c) */
     uint32_t listed;             /* violations that were reported in full (aion_list) */
     bool crowded;                /* writers are met by counting first (crowd.c) */
     bool unlisted;               /* pairs of writers were counted that were not listed */
     struct aion_crowd *crowd;    /* or NULL; made anew where it has not as many as there are versions */
-    struct aion_run origins;     /* who wrote which value; empty until some violation is not listed (origin.c) */
+    struct aion_run
+        value_writers;       /* who wrote which value; empty until some violation is not listed (value_writers.c) */
     uint32_t pending, stale; /* how many there are; what unknown ones wrote changed so often since all were judged */
     struct aion_run idle;    /* SER: [time, transaction] of reads that tired, for ties */
     uint64_t aged;           /* up to here writes of unknown outcome may stand that were forgotten; 0: none */
@@ -74,7 +75,7 @@ static inline bool aion_is_unknown(const struct aion_entry *nonversion)
 
 /* A shard's keys (key.c), and the hand that goes round them (trim.c). */
 struct aion_keys {
-    struct aion_index index; /* by name */
+    struct iso_index index; /* by name */
     struct aion_key *list;
     uint32_t count, capacity, in_use;
     uint32_t free;    /* + 1 */

@@ -5,7 +5,7 @@
  * no kind is reported: it may have been a version.
  */
 #include "aion/shard_private.h"
-#include "base/hash.h"
+#include "base/number_map.h"
 #include "base/memory.h"
 
 static uint32_t smaller(const struct iso_aion_shard *shard, uint32_t left, uint32_t right)
@@ -18,7 +18,7 @@ static uint32_t smaller(const struct iso_aion_shard *shard, uint32_t left, uint3
 }
 
 static void find_nonversion_writers(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
-                                    uint32_t value, struct aion_origins *writers)
+                                    uint32_t value, struct aion_value_writers *writers)
 {
     if (!key->cold)
         return;
@@ -40,7 +40,7 @@ static void find_nonversion_writers(struct iso_aion_shard *shard, const struct a
 }
 
 static void find_version_writers(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
-                                 const struct aion_observed *observed, struct aion_origins *writers)
+                                 const struct aion_observed *observed, struct aion_value_writers *writers)
 {
     struct aion_place place = aion_run_begin();
     const struct aion_entry *version;
@@ -57,7 +57,7 @@ static void find_version_writers(struct iso_aion_shard *shard, const struct aion
 }
 
 static enum iso_violation_kind kind_of_register(const struct aion_key *key, const struct aion_observed *observed,
-                                                const struct aion_origins *writers, uint32_t *actual)
+                                                const struct aion_value_writers *writers, uint32_t *actual)
 {
     bool nobody = writers->intermediate == ISO_NONE && writers->future == ISO_NONE && writers->visible == ISO_NONE &&
                   !writers->initial && observed->value != ISO_ABSENT;
@@ -86,7 +86,8 @@ static bool is_initial(const struct iso_aion_shard *shard, const struct aion_key
 static enum iso_violation_kind explain_register(struct iso_aion_shard *shard, const struct aion_key *key,
                                                 uint32_t reader, const struct aion_observed *observed, uint32_t *actual)
 {
-    struct aion_origins writers = {ISO_NONE, ISO_NONE, ISO_NONE, ISO_NONE, ISO_NONE, is_initial(shard, key, observed)};
+    struct aion_value_writers writers = {ISO_NONE, ISO_NONE, ISO_NONE,
+                                         ISO_NONE, ISO_NONE, is_initial(shard, key, observed)};
     find_nonversion_writers(shard, key, reader, observed->value, &writers);
     find_version_writers(shard, key, reader, observed, &writers);
     return kind_of_register(key, observed, &writers, actual);
@@ -94,35 +95,39 @@ static enum iso_violation_kind explain_register(struct iso_aion_shard *shard, co
 
 /* ---- lists ---- */
 
-/* Where elements of a key come from: open addressing, first come first found. */
+/* Where elements of a key come from. */
 struct source {
-    uint32_t element, writer;
+    uint32_t writer;
     uint8_t class;
 };
 enum source_class { NOWHERE, INITIAL, ABORTED, UNKNOWN, FUTURE, VISIBLE };
 
 struct sources {
-    struct source *slots;
-    uint32_t mask;
+    struct iso_number_map by_element;
+    struct source *list;
+    uint32_t count, capacity;
 };
 
-static struct source *find_source(const struct sources *sources, uint32_t element)
+static struct source find_source(const struct sources *sources, uint32_t element)
 {
-    uint32_t slot = (uint32_t)iso_hash_number(element) & sources->mask;
-    while (sources->slots[slot].class != NOWHERE && sources->slots[slot].element != element)
-        slot = (slot + 1) & sources->mask;
-    return &sources->slots[slot];
+    uint32_t number = iso_number_map_get(&sources->by_element, element);
+    return number == ISO_NUMBER_NONE ? (struct source){ISO_NONE, NOWHERE} : sources->list[number];
 }
 
 /* An element appended by several: the class that comes first in the order of kinds, then the smallest tid. */
 static void add_source(const struct iso_aion_shard *shard, struct sources *sources, uint32_t element, uint32_t writer,
                        enum source_class class)
 {
-    static const uint8_t rank[] = {
-        [NOWHERE] = 9, [ABORTED] = 0, [FUTURE] = 1, [VISIBLE] = 2, [INITIAL] = 3, [UNKNOWN] = 4};
-    struct source *source = find_source(sources, element);
+    static const uint8_t rank[] = {[ABORTED] = 0, [FUTURE] = 1, [VISIBLE] = 2, [INITIAL] = 3, [UNKNOWN] = 4};
+    uint32_t number = iso_number_map_add(&sources->by_element, element, sources->count);
+    if (number == sources->count) {
+        ISO_GROW(sources->list, sources->count, sources->capacity);
+        sources->list[sources->count++] = (struct source){writer, (uint8_t) class};
+        return;
+    }
+    struct source *source = &sources->list[number];
     if (rank[class] < rank[source->class])
-        *source = (struct source){element, writer, (uint8_t) class};
+        *source = (struct source){writer, (uint8_t) class};
     else if (class == source->class && writer != ISO_NONE)
         source->writer = smaller(shard, source->writer, writer);
 }
@@ -130,19 +135,6 @@ static void add_source(const struct iso_aion_shard *shard, struct sources *sourc
 static const struct aion_list *list_of(const struct iso_aion_shard *shard, uint32_t value)
 {
     return value == ISO_ABSENT ? NULL : aion_pool_at(&shard->pool, value);
-}
-
-static uint32_t count_elements(const struct iso_aion_shard *shard, const struct aion_key *key)
-{
-    uint32_t base = key->cold ? shard->cold.list[key->cold].base : ISO_ABSENT;
-    uint32_t count = key->cold ? shard->cold.list[key->cold].nonversions.count : 0;
-    count += base == ISO_ABSENT ? 0 : list_of(shard, base)->count;
-    struct aion_place place = aion_run_begin();
-    const struct aion_entry *version;
-    for (; (version = aion_run_get(&shard->pool, &key->versions, place));
-         aion_run_next(&shard->pool, &key->versions, &place))
-        count += version->value == ISO_ABSENT ? 0 : list_of(shard, version->value)->count;
-    return count;
 }
 
 static void gather_cold(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
@@ -167,10 +159,6 @@ static void gather_cold(const struct iso_aion_shard *shard, const struct aion_ke
 static void gather_sources(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
                            uint64_t bound, struct sources *sources)
 {
-    uint32_t slots = 16;
-    while (slots < 2 * count_elements(shard, key))
-        slots *= 2;
-    *sources = (struct sources){iso_allocate_zeroed(slots, sizeof *sources->slots), slots - 1};
     gather_cold(shard, key, reader, sources);
     struct aion_place place = aion_run_begin();
     const struct aion_entry *version;
@@ -232,33 +220,34 @@ static enum iso_violation_kind explain_list(const struct iso_aion_shard *shard, 
                                             uint32_t reader, const struct aion_observed *observed, uint32_t *actual)
 {
     const struct aion_list *read = list_of(shard, observed->value);
-    struct sources sources;
+    struct sources sources = {0};
     enum iso_violation_kind kind = ISO_STALE;
     *actual = ISO_NONE;
     if (!read || !read->count)
         return ISO_ABSENT_READ;
     gather_sources(shard, key, reader, observed->bound, &sources);
     for (uint32_t i = 0; i < read->count && kind == ISO_STALE; i++) {
-        const struct source *source = find_source(&sources, read->elements[i]);
-        if (source->class == ABORTED || source->class == UNKNOWN || source->class == NOWHERE) {
+        struct source source = find_source(&sources, read->elements[i]);
+        if (source.class == ABORTED || source.class == UNKNOWN || source.class == NOWHERE) {
             kind = ISO_UNCOMMITTED;
-            *actual = source->class == NOWHERE ? ISO_NONE : source->writer;
+            *actual = source.class == NOWHERE ? ISO_NONE : source.writer;
         }
     }
     if (kind == ISO_STALE && (*actual = find_intermediate(shard, key, reader, read)) != ISO_NONE)
         kind = ISO_INTERMEDIATE;
     for (uint32_t i = 0; i < read->count && kind == ISO_STALE; i++) {
-        const struct source *source = find_source(&sources, read->elements[i]);
-        if (source->class == FUTURE) {
+        struct source source = find_source(&sources, read->elements[i]);
+        if (source.class == FUTURE) {
             kind = ISO_FUTURE;
-            *actual = source->writer;
+            *actual = source.writer;
         }
     }
     if (kind == ISO_STALE) {
-        const struct source *last = find_source(&sources, read->elements[read->count - 1]);
-        *actual = last->class == VISIBLE ? last->writer : ISO_NONE;
+        struct source last = find_source(&sources, read->elements[read->count - 1]);
+        *actual = last.class == VISIBLE ? last.writer : ISO_NONE;
     }
-    iso_free(sources.slots);
+    iso_number_map_release(&sources.by_element);
+    iso_free(sources.list);
     return kind;
 }
 
@@ -285,9 +274,9 @@ void aion_explain_unlisted(struct iso_aion_shard *shard, const struct aion_pendi
                            const struct aion_observed *observed, struct aion_finding *finding)
 {
     struct aion_key *key = &shard->keys.list[subject->key];
-    struct aion_origins origins = {.initial = is_initial(shard, key, observed)};
+    struct aion_value_writers writers = {.initial = is_initial(shard, key, observed)};
     uint32_t actual;
-    aion_find_origins(shard, key, subject->transaction, observed, &origins);
-    finding->kind = kind_of_register(key, observed, &origins, &actual);
+    aion_find_value_writers(shard, key, subject->transaction, observed, &writers);
+    finding->kind = kind_of_register(key, observed, &writers, &actual);
     set_writers(shard, subject, observed, actual, finding);
 }

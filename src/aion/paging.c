@@ -1,7 +1,7 @@
-/* Older versions of a key: they go to the store in segments, and come back when they matter. The key's own record, if
- * it goes too, says which segments there are.
+/* Older versions of a key: they go to the spill file in segments, and come back when they matter. The key's own record,
+ * if it goes too, says which segments there are.
  *
- *   in the store   [ segment | segment | segment ]   three or more versions each, a chunk at most: a record of its own
+ *   in the spill file   [ segment | segment | segment ]   three or more versions each, a chunk at most: a record of its own
  *   rare.cuts        t1        t4        t9          first time of each, and the number it was stored under
  *   in memory                                [ versions: at least the two newest that the watermark has passed ]
  *
@@ -19,8 +19,8 @@ static uint64_t digest_of(const struct iso_aion_shard *shard, const struct aion_
 
 /* ---- going ---- */
 
-/* A number for the next segment, which begins at `time`, for which there is no record; false: the store fails. The
- * first one's is any: below it may stand those of segments that lapse. */
+/* A number for the next segment, which begins at `time`, for which there is no record; false: the spill file fails. The
+ * first one's is any: below it may stand those of segments that expire. */
 static bool next_serial(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t time, uint32_t *serial)
 {
     const struct aion_run *pages = &shard->cold.list[key->cold].pages;
@@ -45,7 +45,7 @@ static uint32_t count_old(const struct iso_aion_shard *shard, const struct aion_
 {
     uint32_t chunks = aion_run_chunks(&key->versions), least = shard->paging.eager ? 3 : LEAST + 2, count, old = 0;
     const struct aion_cold *cold = key->cold ? &shard->cold.list[key->cold] : NULL;
-    bool asked = cold && (cold->aged || cold->origins.at); /* reads of it look for who wrote a value */
+    bool asked = cold && (cold->aged || cold->value_writers.at); /* reads of it look for who wrote a value */
     if (aion_key_is_list(key) || asked || aion_keeps_crowd(shard, key) || key->versions.count < least)
         return 0;
     const struct aion_entry *versions = aion_run_chunk(&shard->pool, &key->versions, chunks < 2 ? 0 : 1, &count);
@@ -98,8 +98,8 @@ void aion_page_out(struct iso_aion_shard *shard, struct aion_key *key)
 
 /* ---- coming back ---- */
 
-/* Segments that no read to come may need: what stands behind them is below the floor. Each is in the store until that
- * drops it by itself (compact.c); a record of the key that has them still is good, too. */
+/* Segments that no read to come may need: what stands behind them is below the floor. Each is in the spill file until
+ * that drops it by itself (compact.c); a record of the key that has them still is good, too. */
 void aion_pages_trim(struct iso_aion_shard *shard, struct aion_key *key)
 {
     struct aion_run *pages = &shard->cold.list[key->cold].pages;
@@ -117,7 +117,7 @@ void aion_pages_trim(struct iso_aion_shard *shard, struct aion_key *key)
     key->flags &= ~AION_KEY_PAGED;
 }
 
-/* The versions of all segments; false: the store fails. */
+/* The versions of all segments; false: the spill file fails. */
 static bool read_segments(struct iso_aion_shard *shard, const struct aion_key *key, struct aion_run *run)
 {
     const struct aion_run *pages = &shard->cold.list[key->cold].pages;
@@ -139,7 +139,7 @@ static bool read_segments(struct iso_aion_shard *shard, const struct aion_key *k
     return true;
 }
 
-/* If the store fails, what was in it counts as dropped: nothing is reported that needs it. */
+/* If the spill file fails, what was in it counts as dropped: nothing is reported that needs it. */
 void aion_page_in_all(struct iso_aion_shard *shard, struct aion_key *key)
 {
     struct aion_run whole = {0};
@@ -168,7 +168,7 @@ void aion_page_in_all(struct iso_aion_shard *shard, struct aion_key *key)
     shard->stats.spilt.paged_in++;
 }
 
-/* Is the newest version below `bound` in the store, and has it this value? */
+/* Is the newest version below `bound` in the spill file, and has it this value? */
 bool aion_reads_paged(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
                       const struct iso_atoms *atoms, iso_atom value)
 {

@@ -1,4 +1,4 @@
-/* What leaves memory: the store of a shard, and what is on its way there. */
+/* What leaves memory: the spill file of a shard, and what is on its way there. */
 #ifndef ISO_AION_PAGING_STATE_H
 #define ISO_AION_PAGING_STATE_H
 

@@ -3,15 +3,11 @@
 
 #include <assert.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/memory.h"
 
 /* From the start large enough for a mapping of its own, and so aligned to cache lines. */
 enum { FIRST_UNITS = 1 << 15 };
-
-/* Bytes of a column that is worth huge pages: a small engine should not wait for their zeroes. */
-enum { HUGE_FROM = 4 << 20 };
 
 void aion_pool_init(struct aion_pool *pool)
 {
@@ -25,12 +21,6 @@ void aion_pool_release(struct aion_pool *pool)
     aion_pool_init(pool);
 }
 
-void aion_advise_huge(void *column, size_t bytes)
-{
-    if (((uintptr_t)column & 4095) == 0 && bytes >= HUGE_FROM)
-        madvise(column, bytes, MADV_HUGEPAGE); /* only advice: nothing depends on its success */
-}
-
 static void grow_pool(struct aion_pool *pool, uint64_t need)
 {
     uint64_t next = pool->capacity ? (uint64_t)pool->capacity * 2 : FIRST_UNITS;
@@ -42,7 +32,7 @@ static void grow_pool(struct aion_pool *pool, uint64_t need)
         iso_out_of_memory((size_t)need * AION_UNIT);
     pool->base = iso_column_grow(pool->base, (size_t)pool->capacity * AION_UNIT, (size_t)next * AION_UNIT);
     pool->capacity = (uint32_t)next;
-    aion_advise_huge(pool->base, (size_t)pool->capacity * AION_UNIT);
+    iso_column_huge(pool->base, (size_t)pool->capacity * AION_UNIT);
 }
 
 /* A part of a larger block that waits, or 0: where more than a fifth of the pool does, it does not grow for a small

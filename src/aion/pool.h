@@ -32,10 +32,6 @@ static inline void *aion_pool_at(const struct aion_pool *pool, uint32_t block)
     return pool->base + (size_t)block * AION_UNIT;
 }
 
-/* Asks for huge pages under a column that is touched at random: else much time goes into walking page tables.
- */
-void aion_advise_huge(void *column, size_t bytes);
-
 /* The smallest size that holds `bytes`. */
 static inline unsigned aion_pool_size(size_t bytes)
 {

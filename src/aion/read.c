@@ -20,8 +20,9 @@ static bool is_not_final(const void *context, const struct aion_entry *nonversio
 }
 
 /* True if a transaction of unknown outcome that started below `before` wrote `value`, as its final value or,
- * to a list, at all. Non-version writes of unknown ones stand at the end of their run in the order of their values, and of
- * one value those that are not final first, each by when they started (stands_among_unknown in write.c): two looks suffice.
+ * to a list, at all. Non-version writes of unknown ones stand at the end of their run in the order of their values, and
+ * of one value those that are not final first, each by when they started (stands_among_unknown in write.c): two looks
+ * suffice.
  */
 static bool may_be_written(const struct iso_aion_shard *shard, const struct aion_run *nonversions, bool list,
                            uint32_t value, uint64_t before)
@@ -311,8 +312,8 @@ static inline bool read_near(struct iso_aion_shard *shard, const struct aion_par
     return true;
 }
 
-/* The way of a read from long ago, right, of a version that is in the store and stays there. False: nothing was done
- * that counts, and all versions that the read looks at are in memory. */
+/* The way of a read from long ago, right, of a version that is in the spill file and stays there. False: nothing was
+ * done that counts, and all versions that the read looks at are in memory. */
 static bool read_paged(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
                        const struct aion_step *step, struct aion_key *key)
 {

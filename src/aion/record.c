@@ -46,7 +46,7 @@ static void put_list(const struct iso_aion_shard *shard, struct aion_bytes *reco
         aion_put_atom(record, &shard->values.atoms, list->elements[i]);
 }
 
-/* How many bytes of it stay when it lapses: elements of a list. */
+/* How many bytes of it stay when it expires: elements of a list. */
 static size_t put_entry(const struct iso_aion_shard *shard, struct aion_bytes *record, const struct aion_entry *entry,
                         bool list)
 {
@@ -81,7 +81,7 @@ static void put_versions(const struct iso_aion_shard *shard, const struct aion_k
     for (size_t last = bytes->size, stays = 0; (entry = aion_run_get(&shard->pool, &key->versions, place));
          aion_run_next(&shard->pool, &key->versions, &place)) {
         if (entry->time < shard->time.passed && bytes->size > last)
-            lapse(record, bytes->size - last - stays, entry->time);
+            note_expiring(record, bytes->size - last - stays, entry->time);
         last = bytes->size;
         stays = put_entry(shard, bytes, entry, list);
     }
@@ -97,11 +97,11 @@ static void put_nonversions(const struct iso_aion_shard *shard, struct aion_byte
         size_t first = bytes->size;
         put_entry(shard, bytes, entry, false);
         if (entry->time < shard->time.passed)
-            lapse(record, bytes->size - first, entry->time);
+            note_expiring(record, bytes->size - first, entry->time);
     }
 }
 
-/* The segments in the store: not the versions in them. */
+/* The segments in the spill file: not the versions in them. */
 static void put_pages(const struct iso_aion_shard *shard, const struct aion_key *key, struct aion_bytes *bytes,
                       struct iso_spill_record *record)
 {
@@ -115,7 +115,7 @@ static void put_pages(const struct iso_aion_shard *shard, const struct aion_key 
         put(bytes, cut->detail);
     }
     if (pages->count && behind->time < shard->time.passed)
-        lapse(record, bytes->size - first, behind->time);
+        note_expiring(record, bytes->size - first, behind->time);
 }
 
 struct iso_spill_record aion_record_write(const struct iso_aion_shard *shard, const struct aion_key *key,

@@ -1,4 +1,4 @@
-/* A key as a record: its bytes in the store, while it is not in memory.
+/* A key as a record: its bytes in the spill file, while it is not in memory.
  *
  *   name  use and flags  span  [initial value, base, non-version writes, segments]  versions
  *
@@ -6,12 +6,13 @@
  *
  *   name  a flag  serial number  time of the version behind  versions
  *
- * Each version and non-version write carries what is kept of its transaction: that has no record of its own any more. A key
- * with open reads, pending verdicts, or writes of unknown outcome has none: others refer to those.
+ * Each version and non-version write carries what is kept of its transaction: that has no record of its own any more. A
+ * key with open reads, pending verdicts, or writes of unknown outcome has none: others refer to those.
  *
- * What of a record is below a floor that has yet to come lapses then (spill/spill.h): versions before another one that
- * the watermark has passed, but for elements of lists, non-version writes, segments. Writing says how much that is. When the
- * store moves the record, it is cut, byte by byte, to what trimming (trim.c) and aion_pages_trim would leave of the key.
+ * What of a record is below a floor that has yet to come expires then (spill/spill.h): versions before another one that
+ * the watermark has passed, but for elements of lists, non-version writes, segments. Writing says how much that is.
+ * When the spill file moves the record, it is cut, byte by byte, to what trimming (trim.c) and aion_pages_trim would
+ * leave of the key.
  */
 #ifndef ISO_AION_RECORD_H
 #define ISO_AION_RECORD_H
@@ -30,7 +31,7 @@ struct iso_spill_record aion_segment_write(const struct iso_aion_shard *shard, c
                                            uint32_t serial, const struct aion_entry *versions, uint32_t count,
                                            uint64_t behind, struct aion_bytes *bytes);
 
-/* Cuts a record to what the shard's floor leaves of it, and says what will lapse later. True: something went, and what
+/* Cuts a record to what the shard's floor leaves of it, and says what will expire later. True: something went, and what
  * is left is in `bytes`; of a segment nothing is. */
 bool aion_record_compact(const struct iso_aion_shard *shard, struct iso_spill_record *record, struct aion_bytes *bytes);
 

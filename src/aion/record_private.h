@@ -43,11 +43,11 @@ static inline void put_bytes(struct aion_bytes *record, const void *bytes, size_
     record->size += size;
 }
 
-/* So much more lapses once the floor is above `time`. Only of what the watermark has passed is it known that there is
+/* So much more expires once the floor is above `time`. Only of what the watermark has passed is it known that there is
  * such a floor before long. */
-static inline void lapse(struct iso_spill_record *record, size_t bytes, uint64_t time)
+static inline void note_expiring(struct iso_spill_record *record, size_t bytes, uint64_t time)
 {
-    record->lapsing += (uint32_t)bytes;
+    record->expiring += (uint32_t)bytes;
     record->until = time > record->until ? time : record->until;
 }
 

@@ -2,9 +2,9 @@
  *
  *   [ gone . . | first ... in order ... | settled ... what was added since, in order too ... | end ]
  *
- * Adding goes to the end, past the few of the same call that are later; aion_reorder_queue_merge then merges both parts from
- * their ends, which touches nothing but what the new ones have overtaken. Taking from the front moves the head. Cost:
- * 24 bytes an entry, moved once or twice.
+ * Adding goes to the end, past the few of the same call that are later; aion_reorder_queue_merge then merges both parts
+ * from their ends, which touches nothing but what the new ones have overtaken. Taking from the front moves the head.
+ * Cost: 24 bytes an entry, moved once or twice.
  *
  * Equal times stand in the order of arrival. Entries are taken by their time, or earlier by their `start`, which looks
  * at those that are no further above it than the `longest` distance from start to time. Plain columns without pointers

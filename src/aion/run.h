@@ -131,8 +131,8 @@ struct aion_place aion_run_among(const struct aion_pool *pool, const struct aion
                                  bool (*stands_before)(const void *context, const struct aion_entry *entry),
                                  const void *context);
 
-/* Steps over chunks in which no entry holds from below `hold`, and says over how many; stays where it is if that chunk may
- * have one. */
+/* Steps over chunks in which no entry holds from below `hold`, and says over how many; stays where it is if that chunk
+ * may have one. */
 uint32_t aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place,
                        uint64_t hold);
 

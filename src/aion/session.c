@@ -53,7 +53,7 @@ uint32_t aion_member_new(struct iso_aion *engine, const struct aion_key_cache *c
 
 void aion_member_free(struct iso_aion *engine, uint32_t number)
 {
-    if (engine->values.used) /* else the tids are numbers, and the member's line is left alone */
+    if (engine->values.table.used) /* else the tids are numbers, and the member's line is left alone */
         aion_values_drop(&engine->values, engine->sessions.members.list[number].tid);
     engine->sessions.members.free[engine->sessions.members.free_count++] = number;
 }
@@ -246,8 +246,8 @@ static bool is_clear(const struct iso_aion *engine, const struct aion_session *s
     return entrant->sno >= session->lost && starts_clear(engine, session, entrant);
 }
 
-/* With its first place here it is a new session, whatever its name was before (tombstone.c), and those that came before that
- * are in no doubt. */
+/* With its first place here it is a new session, whatever its name was before (tombstone.c), and those that came before
+ * that are in no doubt. */
 static void restart_session(struct iso_aion *engine, struct aion_session *session)
 {
     engine->stats.sessions_undecided -= session->unsure - 1;

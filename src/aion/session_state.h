@@ -2,7 +2,7 @@
 #ifndef ISO_AION_SESSION_STATE_H
 #define ISO_AION_SESSION_STATE_H
 
-#include "aion/index.h"
+#include "base/index.h"
 #include "aion/run.h"
 #include "aion/tombstone.h"
 #include "aion/values.h"
@@ -53,7 +53,7 @@ struct aion_sessions {
     uint32_t *free; /* a stack */
     uint32_t count, capacity, free_count;
     struct aion_values names;
-    struct aion_index by_name;
+    struct iso_index by_name;
     uint32_t hand; /* whose turn it was to let go last */
     uint64_t due;  /* steps that the hand owes */
     uint64_t different;

@@ -7,9 +7,10 @@
  *  - one that starts below the floor in a session that is not known may belong to one that was forgotten: `below`
  *  - one that claims a place (sno) before what was forgotten would break the order of those: `lost`
  *
- * Both are undecided then, never right (session.c). Of the sessions that ended last their end is remembered (tombstone.c):
- * what comes of those is judged by that, so that it is undecided only where it would be, or would make others, wrong.
- * One that ended before these cannot be told from a new one: what claims a place that it may have passed is undecided.
+ * Both are undecided then, never right (session.c). Of the sessions that ended last their end is remembered
+ * (tombstone.c): what comes of those is judged by that, so that it is undecided only where it would be, or would make
+ * others, wrong. One that ended before these cannot be told from a new one: what claims a place that it may have passed
+ * is undecided.
  */
 #include "aion/engine_private.h"
 #include "base/memory.h"
@@ -21,10 +22,9 @@ enum { STEPS = 2 };
 /* Its number + 1; 0: there is none of this name. */
 static uint32_t find_session(const struct aion_sessions *sessions, const struct iso_atoms *atoms, iso_atom name)
 {
-    const struct aion_index *index = &sessions->by_name;
     uint32_t number, hash = aion_atom_hash(atoms, name);
-    for (uint32_t at = aion_index_first(index, hash); aion_index_at(index, at, hash, &number); at++) {
-        if (number != UINT32_MAX && aion_atoms_same(&sessions->names.atoms, sessions->list[number].name, atoms, name))
+    for (uint32_t at = iso_index_home(hash); iso_index_next(&sessions->by_name, &at, hash, &number); at++) {
+        if (aion_atoms_same(&sessions->names.atoms, sessions->list[number].name, atoms, name))
             return number + 1;
     }
     return 0;
@@ -54,7 +54,7 @@ static uint32_t begin(struct iso_aion *engine, uint64_t digest, const struct iso
     bool known = aion_tombstone_take(&sessions->ended, digest, &tombstone),
          unsure = !known && aion_tombstone_assume(&sessions->ended, &tombstone);
     sessions->different += !known;
-    aion_index_add(&sessions->by_name, aion_atom_hash(atoms, name), number);
+    iso_index_add(&sessions->by_name, aion_atom_hash(atoms, name), number);
     sessions->list[number] = (struct aion_session){.arrived = tombstone.arrived,
                                                    .lost = tombstone.lost,
                                                    .below = tombstone.below,
@@ -88,7 +88,7 @@ static void forget_session(struct iso_aion *engine, uint32_t number)
     aion_session_empty(engine, session);
     aion_tombstone_add(&sessions->ended,
                        &(struct aion_tombstone){digest, session->arrived, session->lost, session->below});
-    aion_index_remove(&sessions->by_name, aion_value_hash(&sessions->names, session->name), number);
+    iso_index_remove(&sessions->by_name, aion_value_hash(&sessions->names, session->name), number);
     aion_values_drop(&sessions->names, session->name);
     session->name = ISO_ABSENT;
     session->life += session->life == UINT32_MAX ? 2 : 1;
@@ -129,7 +129,7 @@ void aion_sessions_trim(struct iso_aion *engine)
 uint64_t aion_sessions_bytes(const struct aion_sessions *sessions)
 {
     return (uint64_t)(sessions->count - sessions->free_count) * sizeof *sessions->list +
-           aion_values_bytes(&sessions->names) + aion_index_bytes(&sessions->by_name) +
+           aion_values_bytes(&sessions->names) + iso_index_bytes(&sessions->by_name) +
            (uint64_t)sessions->ended.count * sizeof *sessions->ended.list;
 }
 
@@ -139,6 +139,6 @@ void aion_sessions_release(struct aion_sessions *sessions)
     iso_column_free(sessions->free, sessions->capacity * sizeof *sessions->free);
     iso_column_free(sessions->ended.list, sessions->ended.count * sizeof *sessions->ended.list);
     iso_free(sessions->disorders);
-    aion_index_release(&sessions->by_name);
+    iso_index_release(&sessions->by_name);
     aion_values_release(&sessions->names);
 }

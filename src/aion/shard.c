@@ -59,7 +59,7 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
     aion_reorder_buffer_release(&shard->reorder);
     aion_pool_release(&shard->pool);
     aion_values_release(&shard->values);
-    aion_index_release(&shard->keys.index);
+    iso_index_release(&shard->keys.index);
     iso_spill_free(shard->paging.store);
     iso_free(shard->paging.record.bytes);
     iso_free(shard->paging.compact_record.bytes);
@@ -80,7 +80,7 @@ uint32_t aion_transaction_add(struct iso_aion_shard *shard, const struct aion_tr
             size_t old = shard->transactions.capacity, next = old ? old * 2 : 16384;
             GROW(shard->transactions.list, old, next);
             shard->transactions.capacity = (uint32_t)next;
-            aion_advise_huge(shard->transactions.list, next * sizeof *shard->transactions.list);
+            iso_column_huge(shard->transactions.list, next * sizeof *shard->transactions.list);
         }
         number = shard->transactions.count++;
     }
@@ -437,7 +437,7 @@ uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard)
            (uint64_t)shard->transactions.in_use * sizeof *shard->transactions.list +
            (uint64_t)shard->readers.count * sizeof *shard->readers.list +
            (uint64_t)shard->pending.count * sizeof *shard->pending.list + aion_reorder_buffer_bytes(&shard->reorder) +
-           aion_index_bytes(&shard->keys.index) + aion_store_bytes(shard);
+           iso_index_bytes(&shard->keys.index) + aion_store_bytes(shard);
 }
 
 void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_stats *stats)

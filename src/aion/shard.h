@@ -1,10 +1,10 @@
 /* A shard of the online engine: everything that is local to a key, for the keys whose hash falls to it.
  *
- * In go batches of *parts* (what one transaction did to this shard's keys, told apart into external reads,
- * versions and non-version writes by the front), watermarks and the passing of time; out come *findings*. A shard
- * knows no other shard and no session, and reads nothing but its arguments, so that it can run on a thread of
- * its own, or elsewhere. Parts may wait in it until it is their turn (reorder_buffer.c). Its state is columns and 32-bit numbers
- * without pointers among them (pool.h), to be saved as bytes and, key by key, split or merged by hash.
+ * In go batches of *parts* (what one transaction did to this shard's keys, told apart into external reads, versions and
+ * non-version writes by the front), watermarks and the passing of time; out come *findings*. A shard knows no other
+ * shard and no session, and reads nothing but its arguments, so that it can run on a thread of its own, or elsewhere.
+ * Parts may wait in it until it is their turn (reorder_buffer.c). Its state is columns and 32-bit numbers without
+ * pointers among them (pool.h), to be saved as bytes and, key by key, split or merged by hash.
  *
  * Threads: one at a time. A batch borrows the atoms of a block; findings belong to the shard until cleared.
  */
@@ -111,20 +111,21 @@ void iso_aion_shard_tick(struct iso_aion_shard *shard, uint64_t now);
 void iso_aion_shard_end(struct iso_aion_shard *shard, uint64_t now); /* nothing is open any more */
 void iso_aion_shard_sweep(struct iso_aion_shard *shard);             /* drops from every key what may go */
 
-/* crowd.c: a tid is contradicted, which `is_doubted` does not say yet. Tells of how many pairs, counted and not listed, it
- * takes the certainty, key by key. */
+/* crowd.c: a tid is contradicted, which `is_doubted` does not say yet. Tells of how many pairs, counted and not listed,
+ * it takes the certainty, key by key. */
 typedef void (*aion_doubted_pairs)(void *context, const struct iso_atoms *atoms, iso_atom key, uint64_t pairs);
 void iso_aion_shard_doubt(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom tid,
                           aion_doubted_pairs emit, void *context);
 
-/* evict.c: keys go to a store from now on. */
+/* evict.c: keys go to a spill file from now on. */
 struct iso_spill_options;
 enum iso_status iso_aion_shard_spill_to(struct iso_aion_shard *shard, const struct iso_spill_options *options,
                                         struct iso_error *error);
 
-/* Lets keys that were not asked for lately go to the store, until `bytes` less are in use or none can go. Keys that are
- * pinned stay, and those with reads that a version to come may change. The numbers of those that went are others'.
- * Nothing is in flight: batches applied, findings cleared. After an error the shard must not be asked any more. */
+/* Lets keys that were not asked for lately go to the spill file, until `bytes` less are in use or none can go. Keys
+ * that are pinned stay, and those with reads that a version to come may change. The numbers of those that went are
+ * others'. Nothing is in flight: batches applied, findings cleared. After an error the shard must not be asked any
+ * more. */
 void iso_aion_shard_evict(struct iso_aion_shard *shard, uint64_t bytes);
 void iso_aion_shard_pin(struct iso_aion_shard *shard, uint32_t key, bool pinned);
 const struct iso_error *iso_aion_shard_failure(const struct iso_aion_shard *shard); /* status ISO_OK: none */

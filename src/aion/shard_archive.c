@@ -11,7 +11,7 @@ static void forget_initial(struct iso_aion_shard *shard)
     iso_column_free(shard->keys.list, shard->keys.capacity * sizeof *shard->keys.list);
     aion_crowds_release(shard);
     iso_column_free(shard->cold.list, shard->cold.capacity * sizeof *shard->cold.list);
-    aion_index_release(&shard->keys.index);
+    iso_index_release(&shard->keys.index);
     shard->keys.list = NULL;
     shard->cold.list = NULL;
     shard->keys.count = shard->keys.capacity = shard->cold.capacity = 0;
@@ -38,9 +38,9 @@ static void archive_keys(struct iso_archive *archive, struct iso_aion_shard *sha
     ISO_ARCHIVE_VALUE(archive, shard->cold.in_use);
     ISO_ARCHIVE_VALUE(archive, shard->cold.free);
     if (archive->restoring)
-        aion_advise_huge(shard->keys.list, shard->keys.capacity * sizeof *shard->keys.list);
+        iso_column_huge(shard->keys.list, shard->keys.capacity * sizeof *shard->keys.list);
     if (archive->restoring && archive->error->status == ISO_OK)
-        iso_archive_expect(archive, aion_index_refill(&shard->keys.index, shard->keys.count, hash_of_key, shard));
+        iso_archive_expect(archive, iso_index_refill(&shard->keys.index, shard->keys.count, hash_of_key, shard));
 }
 
 static void archive_transactions(struct iso_archive *archive, struct iso_aion_shard *shard)
@@ -56,7 +56,7 @@ static void archive_transactions(struct iso_archive *archive, struct iso_aion_sh
     ISO_ARCHIVE_VALUE(archive, shard->readers.left);
     ISO_ARCHIVE_VALUE(archive, shard->readers.passed);
     if (archive->restoring)
-        aion_advise_huge(shard->transactions.list, shard->transactions.capacity * sizeof *shard->transactions.list);
+        iso_column_huge(shard->transactions.list, shard->transactions.capacity * sizeof *shard->transactions.list);
 }
 
 /* The reads of pending verdicts that have several, which alone are behind a pointer. */

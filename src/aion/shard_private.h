@@ -104,7 +104,7 @@ void aion_page_in_all(struct iso_aion_shard *shard, struct aion_key *key);
 bool aion_reads_paged(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
                       const struct iso_atoms *atoms, iso_atom value);
 
-/* Whoever looks at versions from below `time` on: what is in the store comes back first. */
+/* Whoever looks at versions from below `time` on: what is in the spill file comes back first. */
 static inline void aion_page_in(struct iso_aion_shard *shard, struct aion_key *key, uint64_t time)
 {
     if (key->flags & AION_KEY_PAGED && aion_run_get(&shard->pool, &key->versions, aion_run_begin())->time >= time)
@@ -226,22 +226,23 @@ void aion_pending_advance(struct iso_aion_shard *shard);
 void aion_pending_emit_fresh(struct iso_aion_shard *shard);
 void aion_pending_tick(struct iso_aion_shard *shard);
 
-/* origin.c */
-struct aion_origins { /* of the value that was read, as transactions, or ISO_NONE */
+/* value_writers.c */
+struct aion_value_writers { /* of the value that was read, as transactions, or ISO_NONE */
     uint32_t aborted, intermediate;
     uint32_t future;  /* the first such version */
     uint32_t visible; /* the last such version */
     uint32_t unknown;
     bool initial;
 };
-void aion_origin_add(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version);
-void aion_origin_drop(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version);
-void aion_origin_add_nonversion(struct iso_aion_shard *shard, const struct aion_key *key,
-                                const struct aion_entry *nonversion);
-void aion_origin_drop_nonversion(struct iso_aion_shard *shard, const struct aion_key *key,
-                                 const struct aion_entry *nonversion);
-void aion_find_origins(struct iso_aion_shard *shard, struct aion_key *key, uint32_t reader,
-                       const struct aion_observed *observed, struct aion_origins *found);
+void aion_value_writers_add(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version);
+void aion_value_writers_drop(struct iso_aion_shard *shard, const struct aion_key *key,
+                             const struct aion_entry *version);
+void aion_value_writers_add_nonversion(struct iso_aion_shard *shard, const struct aion_key *key,
+                                       const struct aion_entry *nonversion);
+void aion_value_writers_drop_nonversion(struct iso_aion_shard *shard, const struct aion_key *key,
+                                        const struct aion_entry *nonversion);
+void aion_find_value_writers(struct iso_aion_shard *shard, struct aion_key *key, uint32_t reader,
+                             const struct aion_observed *observed, struct aion_value_writers *found);
 
 /* kind.c */
 /* The same of one that is not listed, of a register. */

@@ -95,7 +95,7 @@ static void validate_cold(struct census *census, uint32_t number, const struct a
     aion_run_validate(&shard->pool, &cold->nonversions);
     aion_run_validate(&shard->pool, &cold->pages);
     aion_run_validate(&shard->pool, &cold->idle);
-    aion_run_validate(&shard->pool, &cold->origins);
+    aion_run_validate(&shard->pool, &cold->value_writers);
     validate_chain(shard, number, cold);
     name_all(census, &cold->nonversions);
     for (; (entry = aion_run_get(&shard->pool, &cold->nonversions, place));
@@ -103,8 +103,8 @@ static void validate_cold(struct census *census, uint32_t number, const struct a
         assert(!unknown || aion_is_unknown(entry)); /* they stand behind all others */
         unknown += aion_is_unknown(entry);
     }
-    if (cold->origins.at)
-        assert(cold->origins.count == key->versions.count + cold->nonversions.count - unknown);
+    if (cold->value_writers.at)
+        assert(cold->value_writers.count == key->versions.count + cold->nonversions.count - unknown);
 }
 
 static void validate_key(struct census *census, uint32_t number)

@@ -1,4 +1,4 @@
-/* When keys go to the store: what of the memory limit is the engine's, and what is over it.
+/* When keys go to the spill file: what of the memory limit is the engine's, and what is over it.
  *
  * The limit is on the process's anonymous memory. What the engine has taken it keeps: entries that are free wait for
  * others of their kind. So the engine's part of the process is what was in use when most was; what the process has

@@ -1,9 +1,10 @@
 /* Reads that are judged again too often.
  *
- * A version that comes late is compared with the reads that see it now. Where many reads of a key stand open and versions
- * come below them one after the other, each of them would be judged again by each of these. So who was passed over often
- * enough, among many, is tired: it leaves the run of open reads, and its pending verdict alone is left, which is judged when it
- * is final, or its deadline comes. So a read costs no more than so many looks, and what is reported at the end is the same.
+ * A version that comes late is compared with the reads that see it now. Where many reads of a key stand open and
+ * versions come below them one after the other, each of them would be judged again by each of these. So who was passed
+ * over often enough, among many, is tired: it leaves the run of open reads, and its pending verdict alone is left,
+ * which is judged when it is final, or its deadline comes. So a read costs no more than so many looks, and what is
+ * reported at the end is the same.
  *
  * Of reads at SER the time stays, in the key's `idle`: transactions at one cts still have to hear of each other (tie.c).
  */

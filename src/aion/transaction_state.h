@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A transaction: one cache line, as long as a version, a non-version write, a pending verdict or, until the watermark has
- * passed it (see `readers`), a read names it. */
+/* A transaction: one cache line, as long as a version, a non-version write, a pending verdict or, until the watermark
+ * has passed it (see `readers`), a read names it. */
 struct aion_transaction {
     uint64_t sts, cts, origin, arrival;
     uint32_t tid;

@@ -7,39 +7,22 @@
 #include "history/copy.h"
 
 /* STEPS: of the hand, for one that is held. */
-enum { REBUILD_FROM = 1024, STEPS = 2, AGE_BATCH = 256, LEAST_SLOTS = 64 };
+enum { REBUILD_FROM = 1024, STEPS = 2, AGE_BATCH = 256 };
 
 /* ---- by tid ---- */
 
-/* Those of one tid stand behind each other in the order in which they came; those that were reported stay until the table is
- * made anew. */
+/* Those that were reported stay until the index is made anew. */
 static void index_open(struct iso_aion *engine, uint32_t place)
 {
-    uint32_t slot = (uint32_t)iso_hash_number(engine->unknown.list[place].tid) & engine->unknown.mask;
-    for (; engine->unknown.slots[slot]; slot = (slot + 1) & engine->unknown.mask)
-        engine->stats.steps++;
-    engine->unknown.slots[slot] = place + 1;
+    iso_index_add(&engine->unknown.by_tid, iso_hash_number(engine->unknown.list[place].tid), place);
+    engine->stats.steps++;
 }
 
 void aion_held_index(struct iso_aion *engine)
 {
-    uint32_t slots = LEAST_SLOTS;
-    while (slots < 4 * engine->unknown.count)
-        slots *= 2;
-    iso_free(engine->unknown.slots);
-    engine->unknown.slots = iso_allocate_zeroed(slots, sizeof *engine->unknown.slots);
-    engine->unknown.mask = slots - 1;
+    iso_index_release(&engine->unknown.by_tid);
     for (uint32_t i = 0; i < engine->unknown.count; i++)
         index_open(engine, i);
-    engine->stats.steps += engine->unknown.count;
-}
-
-static void index_last(struct iso_aion *engine)
-{
-    if (!engine->unknown.slots || 2 * engine->unknown.count > engine->unknown.mask)
-        aion_held_index(engine);
-    else
-        index_open(engine, engine->unknown.count - 1);
 }
 
 /* ---- keeping them ---- */
@@ -89,11 +72,7 @@ void aion_hold(struct iso_aion *engine, const struct aion_key_cache *cache, uint
     const struct iso_history *history = cache->history;
     if (engine->unknown.count >= REBUILD_FROM && engine->unknown.open < engine->unknown.count / 4)
         rebuild_history(engine);
-    if (engine->unknown.count == engine->unknown.capacity) {
-        engine->unknown.capacity = engine->unknown.capacity ? engine->unknown.capacity * 2 : 16;
-        engine->unknown.list =
-            iso_reallocate(engine->unknown.list, engine->unknown.capacity * sizeof *engine->unknown.list);
-    }
+    ISO_GROW(engine->unknown.list, engine->unknown.count, engine->unknown.capacity);
     uint64_t origin = engine->options.origin_is_index ? t : history->origin[t];
     uint64_t time = history->flags[t] & ISO_HAS_STS ? history->sts[t] : aion_recent(engine);
     engine->unknown.list[engine->unknown.count++] =
@@ -101,7 +80,7 @@ void aion_hold(struct iso_aion *engine, const struct aion_key_cache *cache, uint
                            .time = time,
                            .transaction = copy_transaction(&engine->unknown.history, history, t, origin, sno),
                            .open = true};
-    index_last(engine);
+    index_open(engine, engine->unknown.count - 1);
     engine->unknown.open++;
     engine->unknown.due += STEPS;
 }
@@ -117,20 +96,20 @@ static bool same_tid(const struct iso_aion *engine, const struct aion_held *held
     return left_length == right_length && memcmp(one, other, left_length) == 0;
 }
 
+/* Of several the one that came first. */
 static struct aion_held *find_open(struct iso_aion *engine, const struct iso_atoms *atoms, iso_atom tid)
 {
     uint64_t digest = aion_atom_digest(atoms, tid);
     digest = digest ? digest : 1;
-    if (!engine->unknown.count)
-        return NULL;
-    for (uint32_t slot = (uint32_t)iso_hash_number(digest) & engine->unknown.mask; engine->unknown.slots[slot];
-         slot = (slot + 1) & engine->unknown.mask) {
-        struct aion_held *held = &engine->unknown.list[engine->unknown.slots[slot] - 1];
+    uint64_t hash = iso_hash_number(digest);
+    uint32_t at = iso_index_home(hash), place, first = UINT32_MAX;
+    for (; iso_index_next(&engine->unknown.by_tid, &at, hash, &place); at++) {
+        const struct aion_held *held = &engine->unknown.list[place];
         engine->stats.steps++;
-        if (held->open && held->tid == digest && same_tid(engine, held, atoms, tid))
-            return held;
+        if (place < first && held->open && held->tid == digest && same_tid(engine, held, atoms, tid))
+            first = place;
     }
-    return NULL;
+    return first == UINT32_MAX ? NULL : &engine->unknown.list[first];
 }
 
 /* That they are known would be a trace of the past that no archive has. */
@@ -242,5 +221,5 @@ void aion_held_release(struct iso_aion *engine)
     aion_key_cache_release(&engine->unknown.cache);
     iso_history_release(&engine->unknown.history);
     iso_free(engine->unknown.list);
-    iso_free(engine->unknown.slots);
+    iso_index_release(&engine->unknown.by_tid);
 }

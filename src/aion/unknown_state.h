@@ -17,9 +17,9 @@ struct aion_unknowns {
     struct aion_key_cache cache;
     struct aion_held *list;
     uint32_t count, capacity, open;
-    uint32_t *slots, mask; /* by tid: place in `list` + 1; 0: free. Of this process */
-    uint32_t hand;         /* whose turn it was to age last */
-    uint64_t due;          /* steps that the hand owes */
+    struct iso_index by_tid; /* places in `list`; of this process */
+    uint32_t hand;           /* whose turn it was to age last */
+    uint64_t due;            /* steps that the hand owes */
 };
 
 #endif

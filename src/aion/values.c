@@ -12,7 +12,7 @@
 
 #define GROW(column, old, next)                                                                                        \
     ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
-enum { FIRST_SLOTS = 256, COMPACT_FROM = 1 << 16, SHRINK_FROM = 1 << 20, SHRINK_SLOTS = 1 << 17, TEXT_UNIT = 16 };
+enum { COMPACT_FROM = 1 << 16, SHRINK_FROM = 1 << 20, TEXT_UNIT = 16 };
 
 void aion_values_init(struct aion_values *values)
 {
@@ -24,16 +24,15 @@ void aion_values_release(struct aion_values *values)
     size_t capacity = values->atoms.capacity;
     iso_column_free(values->holders, capacity * sizeof *values->holders);
     iso_column_free(values->hash, capacity * sizeof *values->hash);
-    if (values->slots)
-        iso_column_free(values->slots, ((size_t)values->slot_mask + 1) * sizeof *values->slots);
+    iso_index_release(&values->table);
     iso_atoms_release(&values->atoms);
     aion_values_init(values);
 }
 
 uint64_t aion_values_bytes(const struct aion_values *values)
 {
-    uint64_t slots = values->slots ? ((uint64_t)values->slot_mask + 1) * sizeof *values->slots : 0;
-    return (uint64_t)values->used * 20 + values->atoms.text_size - values->garbage + slots;
+    return (uint64_t)values->table.used * 20 + values->atoms.text_size - values->garbage +
+           iso_index_bytes(&values->table);
 }
 
 uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom)
@@ -77,52 +76,24 @@ bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct is
     return memcmp(left->text + left->payload[i], right->text + right->payload[j], left->form[i]) == 0;
 }
 
-static size_t slots_of(const struct aion_values *values)
-{
-    return values->slots ? (size_t)values->slot_mask + 1 : 0;
-}
-
-static void set_slots(struct aion_values *values, size_t count)
-{
-    size_t old_count = slots_of(values);
-    uint64_t *old = values->slots;
-    values->slots = iso_column_grow(NULL, 0, count * sizeof *values->slots);
-    aion_advise_huge(values->slots, count * sizeof *values->slots);
-    memset(values->slots, 0, count * sizeof *values->slots);
-    values->slot_mask = (uint32_t)(count - 1);
-    for (size_t i = 0; i < old_count; i++) {
-        if (!old[i])
-            continue;
-        uint32_t slot = (uint32_t)(old[i] >> 32) & values->slot_mask;
-        while (values->slots[slot])
-            slot = (slot + 1) & values->slot_mask;
-        values->slots[slot] = old[i];
-    }
-    iso_column_free(old, old_count * sizeof *old);
-}
-
 bool aion_values_refill(struct aion_values *values)
 {
     const struct iso_atoms *atoms = &values->atoms;
-    if (!values->slots)
-        return !values->used;
-    memset(values->slots, 0, slots_of(values) * sizeof *values->slots);
-    uint32_t used = 0;
+    uint32_t used = values->table.used;
+    if (used > atoms->count)
+        return false;
+    iso_index_clear(&values->table);
     for (uint32_t entry = 0; entry < atoms->count; entry++) {
         uint64_t payload = atoms->payload[entry];
         bool is_text = atoms->form[entry] < ISO_FORM_NEGATIVE;
         if (!values->holders[entry])
             continue;
-        if (++used > values->slot_mask ||
-            (is_text && (payload > atoms->text_size || atoms->form[entry] > atoms->text_size - payload)))
+        if (is_text && (payload > atoms->text_size || atoms->form[entry] > atoms->text_size - payload))
             return false;
         values->hash[entry] = hash_of_entry(atoms, entry);
-        uint32_t slot = values->hash[entry] & values->slot_mask;
-        while (values->slots[slot])
-            slot = (slot + 1) & values->slot_mask;
-        values->slots[slot] = (uint64_t)values->hash[entry] << 32 | (entry + 1);
+        iso_index_add(&values->table, values->hash[entry], entry);
     }
-    return used == values->used;
+    return used == values->table.used;
 }
 
 static void grow_entries(struct aion_values *values)
@@ -136,10 +107,10 @@ static void grow_entries(struct aion_values *values)
     GROW(values->holders, old, next);
     GROW(values->hash, old, next);
     atoms->capacity = (uint32_t)next;
-    aion_advise_huge(atoms->payload, next * sizeof *atoms->payload);
-    aion_advise_huge(atoms->form, next * sizeof *atoms->form);
-    aion_advise_huge(values->holders, next * sizeof *values->holders);
-    aion_advise_huge(values->hash, next * sizeof *values->hash);
+    iso_column_huge(atoms->payload, next * sizeof *atoms->payload);
+    iso_column_huge(atoms->form, next * sizeof *atoms->form);
+    iso_column_huge(values->holders, next * sizeof *values->holders);
+    iso_column_huge(values->hash, next * sizeof *values->hash);
 }
 
 /* ---- texts ---- */
@@ -180,8 +151,7 @@ static void compact_texts(struct aion_values *values)
 
 void aion_values_shrink(struct aion_values *values, bool eager)
 {
-    if (slots_of(values) >= SHRINK_SLOTS && values->used < slots_of(values) / 4)
-        set_slots(values, slots_of(values) / 2);
+    iso_index_shrink(&values->table);
     bool much = values->garbage >= SHRINK_FROM && values->garbage > values->atoms.text_size / 8;
     if (much || (eager && values->garbage))
         compact_texts(values);
@@ -197,7 +167,7 @@ static void make_room_for_text(struct aion_values *values, size_t bytes)
     size_t next = iso_column_capacity(atoms->text_capacity, atoms->text_size + bytes);
     atoms->text = iso_column_grow(atoms->text, atoms->text_capacity, next);
     atoms->text_capacity = next;
-    aion_advise_huge(atoms->text, next);
+    iso_column_huge(atoms->text, next);
 }
 
 static uint64_t store_text(struct aion_values *values, uint32_t entry, const char *text, uint32_t length)
@@ -271,19 +241,16 @@ static bool is_entry_of(const struct iso_atoms *atoms, uint32_t entry, uint32_t 
 uint32_t aion_values_enter_text(struct aion_values *values, uint32_t form, uint64_t payload, const char *text)
 {
     uint32_t hash = hash_of(form, payload, text);
-    if (!values->slots || values->used >= values->slot_mask / 4 * 3)
-        set_slots(values, values->slots ? slots_of(values) * 2 : FIRST_SLOTS);
-    uint32_t slot = hash & values->slot_mask;
-    for (; values->slots[slot]; slot = (slot + 1) & values->slot_mask) {
-        uint32_t entry = (uint32_t)values->slots[slot] - 1;
-        if (values->slots[slot] >> 32 == hash && is_entry_of(&values->atoms, entry, form, payload, text)) {
+    iso_index_reserve(&values->table, 1);
+    uint32_t at = iso_index_home(hash), entry;
+    for (; iso_index_next(&values->table, &at, hash, &entry); at++) {
+        if (is_entry_of(&values->atoms, entry, form, payload, text)) {
             values->holders[entry]++;
             return entry | ISO_ATOM_TABLE;
         }
     }
-    uint32_t entry = new_entry(values, form, payload, text, hash);
-    values->slots[slot] = (uint64_t)hash << 32 | (entry + 1);
-    values->used++;
+    entry = new_entry(values, form, payload, text, hash);
+    iso_index_fill(&values->table, at, hash, entry);
     return entry | ISO_ATOM_TABLE;
 }
 
@@ -295,35 +262,13 @@ uint32_t aion_values_enter(struct aion_values *values, const struct iso_atoms *f
                                   form < ISO_FORM_NEGATIVE ? from->text + from->payload[index] : NULL);
 }
 
-/* Linear probing without tombstones: what stood behind moves up. */
-static void empty_slot(struct aion_values *values, uint32_t slot)
-{
-    uint32_t mask = values->slot_mask, next = slot;
-    for (;;) {
-        next = (next + 1) & mask;
-        uint64_t content = values->slots[next];
-        if (!content)
-            break;
-        uint32_t home = (uint32_t)(content >> 32) & mask;
-        if (((next - home) & mask) >= ((next - slot) & mask)) {
-            values->slots[slot] = content;
-            slot = next;
-        }
-    }
-    values->slots[slot] = 0;
-}
-
 void aion_values_leave(struct aion_values *values, uint32_t value)
 {
     uint32_t entry = value & ~ISO_ATOM_TABLE;
     assert(values->holders[entry]);
     if (--values->holders[entry])
         return;
-    uint32_t slot = values->hash[entry] & values->slot_mask;
-    while ((uint32_t)values->slots[slot] != entry + 1)
-        slot = (slot + 1) & values->slot_mask;
-    empty_slot(values, slot);
-    values->used--;
+    iso_index_remove(&values->table, values->hash[entry], entry);
     if (values->atoms.form[entry] < ISO_FORM_NEGATIVE)
         free_text(values, values->atoms.payload[entry], values->atoms.form[entry]);
     values->atoms.payload[entry] = values->first_free;

@@ -9,19 +9,18 @@
 #ifndef ISO_AION_VALUES_H
 #define ISO_AION_VALUES_H
 
-#include "base/fetch.h"
+#include "base/index.h"
 #include "iso/atom.h"
 
 /* Lengths of texts, by 16 bytes, whose space is found again; longer ones leave it to moving together. */
 enum { AION_TEXTS = 64 };
 
 struct aion_values {
-    struct iso_atoms atoms; /* its entries and texts; its own slots are not used */
+    struct iso_atoms atoms; /* its entries and texts; its own table is not used */
     uint32_t *holders;      /* 0: a free entry, whose payload is the next free one + 1 */
     uint32_t *hash;
-    uint32_t first_free; /* + 1; 0: none */
-    uint64_t *slots;     /* as in struct iso_atoms */
-    uint32_t slot_mask, used;
+    uint32_t first_free;                /* + 1; 0: none */
+    struct iso_index table;             /* of entries, by hash */
     size_t garbage;                     /* bytes of text that belong to nobody */
     uint64_t free_text[AION_TEXTS + 1]; /* by length / 16, where such a text begins, + 1; in it stands the next one */
 };
@@ -81,8 +80,7 @@ bool aion_values_refill(struct aion_values *values);
  * its slot, before it is let go. */
 ISO_FETCH aion_values_fetch_slot(const struct aion_values *values, uint32_t hash)
 {
-    if (values->slots)
-        __builtin_prefetch(&values->slots[hash & values->slot_mask], 1);
+    iso_index_fetch(&values->table, hash);
 }
 
 ISO_FETCH aion_values_fetch_entry(const struct aion_values *values, uint32_t value)

@@ -233,7 +233,7 @@ static inline void note_version(struct iso_aion_shard *shard, const struct aion_
     if (!key->cold)
         return;
     aion_crowd_add(shard, key, version);
-    aion_origin_add(shard, key, version);
+    aion_value_writers_add(shard, key, version);
 }
 
 /* The short way of nearly every version: newer than all versions and reads of its key, it overlaps none of
@@ -360,8 +360,8 @@ static enum aion_nonversion nonversion_of(const struct aion_step *step, uint8_t 
     return step->flags & AION_FINAL_VALUE ? AION_NONVERSION_UNKNOWN_FINAL : AION_NONVERSION_UNKNOWN;
 }
 
-/* Of the non-version writes of unknown transactions that have one value: see may_be_written in read.c. The tid tells apart what
- * is left. */
+/* Of the non-version writes of unknown transactions that have one value: see may_be_written in read.c. The tid tells
+ * apart what is left. */
 static bool stands_among_unknown(const void *context, const struct aion_entry *other)
 {
     const struct standing *standing = context;
@@ -407,7 +407,7 @@ void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batc
     if (aion_run_full(&shard->pool, nonversions))
         aion_trim(shard, key);
     aion_run_insert(&shard->pool, nonversions, place_of_nonversion(shard, nonversions, &nonversion), &nonversion);
-    aion_origin_add_nonversion(shard, key, &nonversion);
+    aion_value_writers_add_nonversion(shard, key, &nonversion);
     key->flags |= AION_KEY_CHANGED;
     if (status == ISO_UNKNOWN)
         aion_recheck_pending(shard, key, number);

@@ -20,44 +20,22 @@ struct capture {
 #define PLACE(member) offsetof(struct capture, member)
 
 static const struct app_option options[] = {
-    {.type = APP_TEXTS,
-     .name = "topic",
-     .argument = "TOPIC",
-     .offset = PLACE(topics),
-     .help = "A topic to record, with all its partitions. May be given often."},
-    {.type = APP_TEXT,
-     .name = "output",
-     .letter = 'o',
-     .argument = "FILE",
-     .offset = PLACE(output),
-     .help = "Write the capture to FILE, compressed if it ends in .zst, instead of\n"
-             "standard output."},
-    {.type = APP_TEXT,
-     .name = "from",
-     .argument = "PLACE",
-     .offset = PLACE(from),
-     .help =
-         "beginning (the default), end, a time in milliseconds since 1970, or\nstored: where the group of -X group.id=GROUP "
-         "has committed to."},
-    {.type = APP_FLAG, .name = "until-eof", .offset = PLACE(until_eof), .help = "Stop where the partitions end now."},
-    {.type = APP_FLAG,
-     .name = "wait-for-topics",
-     .offset = PLACE(wait_for_topics),
-     .help = "A topic that does not exist may appear later."},
-    {.type = APP_TEXTS,
-     .name = "property",
-     .letter = 'X',
-     .argument = "NAME=VALUE",
-     .offset = PLACE(properties),
-     .help = "A property of librdkafka, or the name of a file of them. Secrets go\ninto a file."},
-    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(quiet), .help = "Print no closing line."},
-    {.type = APP_NUMBER,
-     .name = "threads",
-     .argument = "N",
-     .offset = PLACE(threads),
-     .least = 1,
-     .most = 1024,
-     .help = "Accepted by every command; capture uses one thread."},
+    APP_ROW_TEXTS("topic", "TOPIC", PLACE(topics), "A topic to record, with all its partitions. May be given often."),
+    APP_ROW_TEXT("output", "FILE", PLACE(output),
+                 "Write the capture to FILE, compressed if it ends in .zst, instead of\n"
+                 "standard output.",
+                 .letter = 'o'),
+    APP_ROW_TEXT("from", "PLACE", PLACE(from),
+                 "beginning (the default), end, a time in milliseconds since 1970, or\n"
+                 "stored: where the group of -X group.id=GROUP has committed to."),
+    APP_ROW_FLAG("until-eof", PLACE(until_eof), "Stop where the partitions end now."),
+    APP_ROW_FLAG("wait-for-topics", PLACE(wait_for_topics), "A topic that does not exist may appear later."),
+    APP_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
+                  "A property of librdkafka, or the name of a file of them. Secrets go\n"
+                  "into a file.",
+                  .letter = 'X'),
+    APP_ROW_FLAG("quiet", PLACE(quiet), "Print no closing line."),
+    APP_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024, "Accepted by every command; capture uses one thread."),
     {.type = APP_END},
 };
 

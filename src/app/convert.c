@@ -16,47 +16,30 @@ struct convert {
 #define PLACE(member) offsetof(struct convert, member)
 
 static const struct app_option options[] = {
-    {.type = APP_GROUP, .help = "Formats"},
-    {.type = APP_CHOICE,
-     .name = "to",
-     .argument = "NAME",
-     .choices = ISO_FORMAT_NAMES,
-     .offset = PLACE(to),
-     .help = "native: JSON Lines with everything except initial values. timekiller:\n"
-             "one JSON array with {p,l} timestamps; committed transactions only.\n"
-             "Without timestamps: dbcop, text, awdit, elle-edn, elle-json, dbcop-json,\n"
-             "hist; as a directory with one log for each session: cobra, viper."},
+    APP_ROW_GROUP("Formats"),
+    APP_ROW_CHOICE("to", ISO_FORMAT_NAMES, PLACE(to),
+                   "native: JSON Lines with everything except initial values. timekiller:\n"
+                   "one JSON array with {p,l} timestamps; committed transactions only.\n"
+                   "Without timestamps: dbcop, text, awdit, elle-edn, elle-json, dbcop-json,\n"
+                   "hist; as a directory with one log for each session: cobra, viper.",
+                   .argument = "NAME"),
     APP_LOAD_ROWS(PLACE(load), "The format of FILE; by default its content decides.",
                   "The value of every key of FILE before the first write; null means\n"
                   "absent. The default depends on the format.",
                   "Initial values by key, as for check."),
-    {.type = APP_GROUP, .help = "Output"},
-    {.type = APP_TEXT,
-     .name = "output",
-     .letter = 'o',
-     .argument = "FILE",
-     .offset = PLACE(output),
-     .help = "Write to FILE, compressed if it ends in .zst, instead of standard\n"
-             "output. It appears whole or not at all. A directory must be new or\n"
-             "empty."},
-    {.type = APP_TEXT,
-     .name = "initial-to",
-     .argument = "FILE",
-     .offset = PLACE(initial_to),
-     .help = "Write the initial values of keys to FILE, for check --initial-file:\n"
-             "native and timekiller cannot express them."},
-    {.type = APP_FLAG,
-     .name = "quiet",
-     .offset = PLACE(load.quiet),
-     .help = "Do not report what was lost. Print no progress line."},
-    {.type = APP_GROUP, .help = "How to run"},
-    {.type = APP_NUMBER,
-     .name = "threads",
-     .argument = "N",
-     .offset = PLACE(load.threads),
-     .least = 1,
-     .most = 1024,
-     .help = "Number of threads that read; by default one for each processor."},
+    APP_ROW_GROUP("Output"),
+    APP_ROW_TEXT("output", "FILE", PLACE(output),
+                 "Write to FILE, compressed if it ends in .zst, instead of standard\n"
+                 "output. It appears whole or not at all. A directory must be new or\n"
+                 "empty.",
+                 .letter = 'o'),
+    APP_ROW_TEXT("initial-to", "FILE", PLACE(initial_to),
+                 "Write the initial values of keys to FILE, for check --initial-file:\n"
+                 "native and timekiller cannot express them."),
+    APP_ROW_FLAG("quiet", PLACE(load.quiet), "Do not report what was lost. Print no progress line."),
+    APP_ROW_GROUP("How to run"),
+    APP_ROW_NUMBER("threads", "N", PLACE(load.threads), 1, 1024,
+                   "Number of threads that read; by default one for each processor."),
     {.type = APP_END},
 };
 

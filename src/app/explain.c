@@ -16,38 +16,22 @@ struct explain {
 #define PLACE(member) offsetof(struct explain, member)
 
 static const struct app_option options[] = {
-    {.type = APP_GROUP, .help = "What the verdict is about"},
-    {.type = APP_TEXTS,
-     .name = "source",
-     .argument = "KIND:TOPIC[,OPT=V...]",
-     .offset = PLACE(stream.sources),
-     .help = "HISTORY is a capture of this source, as given to replay. May be given\n"
-             "often."},
-    {.type = APP_TEXT,
-     .name = "history",
-     .argument = "FILE",
-     .offset = PLACE(stream.history),
-     .help = "With --source: what clients saw, as given to replay."},
-    {.type = APP_COUNT,
-     .name = "hlc-bits",
-     .argument = "N",
-     .offset = PLACE(stream.pipeline.hlc_bits),
-     .most = 63,
-     .help = "With --source: timestamps {p,l} become p * 2^N + l."},
+    APP_ROW_GROUP("What the verdict is about"),
+    APP_ROW_TEXTS("source", "KIND:TOPIC[,OPT=V...]", PLACE(stream.sources),
+                  "HISTORY is a capture of this source, as given to replay. May be given\n"
+                  "often."),
+    APP_ROW_TEXT("history", "FILE", PLACE(stream.history), "With --source: what clients saw, as given to replay."),
+    APP_ROW_COUNT("hlc-bits", "N", PLACE(stream.pipeline.hlc_bits), 0, 63,
+                  "With --source: timestamps {p,l} become p * 2^N + l."),
     APP_LOAD_ROWS(PLACE(load), "The format of HISTORY; by default its content decides.",
                   "The value of every key before the first write, as given to check.",
                   "Initial values by key, as given to check."),
-    {.type = APP_GROUP, .help = "The explanation"},
+    APP_ROW_GROUP("The explanation"),
     APP_EXPLANATION_ROWS(struct explain),
-    {.type = APP_GROUP, .help = "How to run"},
-    {.type = APP_NUMBER,
-     .name = "threads",
-     .argument = "N",
-     .offset = PLACE(load.threads),
-     .least = 1,
-     .most = 1024,
-     .help = "Number of threads that read HISTORY; by default one for each processor."},
-    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(load.quiet), .help = "Print no progress line."},
+    APP_ROW_GROUP("How to run"),
+    APP_ROW_NUMBER("threads", "N", PLACE(load.threads), 1, 1024,
+                   "Number of threads that read HISTORY; by default one for each processor."),
+    APP_ROW_FLAG("quiet", PLACE(load.quiet), "Print no progress line."),
     {.type = APP_END},
 };
 
@@ -125,7 +109,7 @@ const struct app_command app_explain_command = {
                 "      Every violation, step by step.\n"
                 "  isochron watch --source history:txns --record run.jsonl.zst ... >lines.jsonl\n"
                 "  isochron explain --source history:txns run.jsonl.zst lines.jsonl\n"
-                "      What a live run told, explained from its recording.\n"
+                "      What a live run reported, explained from its recording.\n"
                 "  isochron explain --svg - history.jsonl verdict.json >graph.svg\n"
                 "      Who is involved, and how, as a picture.\n"
                 "  isochron explain --html page.html --report sarif:violations.sarif history.jsonl verdict.json\n"

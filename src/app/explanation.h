@@ -16,47 +16,29 @@ struct app_explanation {
 
 /* The rows of a command whose options struct has a `struct app_explanation` named `explanation`. */
 #define APP_EXPLANATION_PLACE(owner, member) (offsetof(owner, explanation) + offsetof(struct app_explanation, member))
-#define APP_EXPLAIN_ROW(owner)                                                                                         \
-    {                                                                                                                  \
-        .type = APP_FLAG, .name = "explain", .offset = APP_EXPLANATION_PLACE(owner, explain),                          \
-        .help = "Print each violation as an argument: who, why it is impossible, a time\n"                             \
-                "line, and what it means."                                                                             \
-    }
-#define APP_EXPLANATION_ROWS(owner)                                                                                                                         \
-    {.type = APP_CHOICE,                                                                                                                                    \
-     .name = "ts",                                                                                                                                          \
-     .choices = "raw|time",                                                                                                                                 \
-     .offset = APP_EXPLANATION_PLACE(owner, time),                                                                                                          \
-     .help =                                                                                                                                                \
-         "In explanations: timestamps as they are (the default), or as\nwall-clock times, with the former beside each transaction."},                       \
-        {.type = APP_TEXT,                                                                                                                                  \
-         .name = "dot",                                                                                                                                     \
-         .argument = "FILE",                                                                                                                                \
-         .offset = APP_EXPLANATION_PLACE(owner, dot),                                                                                                       \
-         .help =                                                                                                                                            \
-             "The transactions of all violations as a graph for graphviz, cycles\nfirst, at most 200. FILE may be -."},                                     \
-        {.type = APP_TEXT,                                                                                                                                  \
-         .name = "svg",                                                                                                                                     \
-         .argument = "FILE",                                                                                                                                \
-         .offset = APP_EXPLANATION_PLACE(owner, svg),                                                                                                       \
-         .help = "The same graph as a drawing."},                                                                                                           \
-        {.type = APP_TEXT,                                                                                                                                  \
-         .name = "html",                                                                                                                                    \
-         .argument = "FILE",                                                                                                                                \
-         .offset = APP_EXPLANATION_PLACE(owner, html),                                                                                                      \
-         .help = "A page for a browser, of one file: list with filters, time lines,\ngraphs of cycles, raw records."},                                      \
-        {.type = APP_TEXTS,                                                                                                                                 \
-         .name = "report",                                                                                                                                  \
-         .argument = "FORMAT[:FILE]",                                                                                                                       \
-         .offset = APP_EXPLANATION_PLACE(owner, reports),                                                                                                   \
-         .help =                                                                                                                                            \
-             "The verdict for another tool, to FILE or standard output: json, sarif\n(2.1.0), junit, markdown, edn (as Elle prints). May be given often."}, \
-    {                                                                                                                                                       \
-        .type = APP_CHOICE, .name = "clock", .choices = "auto|none|tso|hybrid|s|ms|us|ns",                                                                  \
-        .offset = APP_EXPLANATION_PLACE(owner, clock),                                                                                                      \
-        .help = "The meaning of timestamps: tso (TiDB), hybrid (YugabyteDB), or a unit\n"                                                                   \
-                "since 1970. auto: by the kind of source."                                                                                                  \
-    }
+/* clang-format off */
+#define APP_EXPLAIN_ROW(owner) \
+    APP_ROW_FLAG("explain", APP_EXPLANATION_PLACE(owner, explain), \
+        "Print each violation as an argument: who, why it is impossible, a time\n" \
+        "line, and what it means.")
+#define APP_EXPLANATION_ROWS(owner) \
+    APP_ROW_CHOICE("ts", "raw|time", APP_EXPLANATION_PLACE(owner, time), \
+        "In explanations: timestamps as they are (the default), or as\n" \
+        "wall-clock times, with the former beside each transaction."), \
+    APP_ROW_TEXT("dot", "FILE", APP_EXPLANATION_PLACE(owner, dot), \
+        "The transactions of all violations as a graph for graphviz, cycles\n" \
+        "first, at most 200. FILE may be -."), \
+    APP_ROW_TEXT("svg", "FILE", APP_EXPLANATION_PLACE(owner, svg), "The same graph as a drawing."), \
+    APP_ROW_TEXT("html", "FILE", APP_EXPLANATION_PLACE(owner, html), \
+        "A page for a browser, of one file: list with filters, time lines,\n" \
+        "graphs of cycles, raw records."), \
+    APP_ROW_TEXTS("report", "FORMAT[:FILE]", APP_EXPLANATION_PLACE(owner, reports), \
+        "The verdict for another tool, to FILE or standard output: json, sarif\n" \
+        "(2.1.0), junit, markdown, edn (as Elle prints). May be given often."), \
+    APP_ROW_CHOICE("clock", "auto|none|tso|hybrid|s|ms|us|ns", APP_EXPLANATION_PLACE(owner, clock), \
+        "The meaning of timestamps: tso (TiDB), hybrid (YugabyteDB), or a unit\n" \
+        "since 1970. auto: by the kind of source.")
+/* clang-format on */
 
 /* True if anything was asked for that needs the verdict again. */
 bool app_explanation_wanted(const struct app_explanation *explanation);

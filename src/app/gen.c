@@ -14,9 +14,10 @@
 #include "formats/write_history.h"
 
 struct gen {
-    uint64_t sessions, transactions, operations, keys, reads, aborted, unknown, seed, threads;
-    int distribution, level, order, format;
-    bool lists, quiet;
+    struct iso_generate_options generate;
+    uint64_t threads;
+    int format;
+    bool quiet;
     struct app_texts anomalies;
     const char *output, *expected, *to;
     struct app_publish_options publish;
@@ -25,168 +26,72 @@ struct gen {
 #define PLACE(member) offsetof(struct gen, member)
 
 static const struct app_option options[] = {
-    {.type = APP_GROUP, .help = "How much"},
-    {.type = APP_NUMBER,
-     .name = "sessions",
-     .argument = "N",
-     .offset = PLACE(sessions),
-     .least = 1,
-     .most = 1000000,
-     .help = "Sessions that run at the same time (50)."},
-    {.type = APP_NUMBER,
-     .name = "txns",
-     .argument = "N",
-     .offset = PLACE(transactions),
-     .least = 1,
-     .most = 1000000000,
-     .help = "Transactions, besides those of anomalies (100k). Numbers may end in\n"
-             "k, M, G."},
-    {.type = APP_NUMBER,
-     .name = "ops",
-     .argument = "N",
-     .offset = PLACE(operations),
-     .least = 1,
-     .most = 10000,
-     .help = "Operations in each (15)."},
-    {.type = APP_NUMBER,
-     .name = "keys",
-     .argument = "N",
-     .offset = PLACE(keys),
-     .least = 1,
-     .most = 100000000,
-     .help = "Keys in use (1000)."},
-    {.type = APP_GROUP, .help = "What kind"},
-    {.type = APP_SHARE,
-     .name = "reads",
-     .argument = "SHARE",
-     .offset = PLACE(reads),
-     .help = "Share of reads among operations (0.5). A write to a key that another\n"
-             "open transaction has written moves to another key or becomes a read."},
-    {.type = APP_CHOICE,
-     .name = "dist",
-     .choices = "uniform|zipf|hotspot",
-     .offset = PLACE(distribution),
-     .help = "Which keys: all equally often (the default), the i-th in proportion to\n"
-             "1/i, or 80% of operations on 20% of the keys."},
-    {.type = APP_FLAG, .name = "lists", .offset = PLACE(lists), .help = "Appends to lists and reads of whole lists."},
-    {.type = APP_SHARE,
-     .name = "aborted",
-     .argument = "SHARE",
-     .offset = PLACE(aborted),
-     .help = "Share of transactions that abort (0)."},
-    {.type = APP_SHARE,
-     .name = "unknown",
-     .argument = "SHARE",
-     .offset = PLACE(unknown),
-     .help = "Share whose outcome the client never learns (0); half of them take\n"
-             "effect."},
-    {.type = APP_CHOICE,
-     .name = "level",
-     .choices = "si|ser",
-     .offset = PLACE(level),
-     .help = "The level of the simulated store. si (the default): reads come from the\n"
-             "snapshot at the start; ser: from what is there at the commit."},
-    {.type = APP_NUMBER,
-     .name = "seed",
-     .argument = "N",
-     .offset = PLACE(seed),
-     .most = UINT64_MAX,
-     .help = "The same seed gives the same bytes on every machine (1)."},
-    {.type = APP_GROUP, .help = "What goes wrong"},
-    {.type = APP_TEXTS,
-     .name = "anomaly",
-     .argument = "NAME[:COUNT][@PLACE]",
-     .offset = PLACE(anomalies),
-     .help = "Plant COUNT anomalies (1), spread over the run, or at PLACE: a share of\n"
-             "the run such as 0.5, or a number of transactions. May be given often.\n"
-             "stale-read, future-read, lost-update, long-fork, write-skew,\n"
-             "aborted-read, intermediate-read, non-repeatable-read, session-break,\n"
-             "timestamp-inversion."},
-    {.type = APP_GROUP, .help = "Output"},
-    {.type = APP_TEXT,
-     .name = "output",
-     .letter = 'o',
-     .argument = "FILE",
-     .offset = PLACE(output),
-     .help = "Write the history to FILE, compressed if it ends in .zst, instead of\n"
-             "standard output."},
-    {.type = APP_TEXT,
-     .name = "expected",
-     .argument = "FILE",
-     .offset = PLACE(expected),
-     .help = "Write what a checker must find, at si and at ser, as JSON. With -o FILE\n"
-             "the default is FILE.expected.json."},
-    {.type = APP_CHOICE,
-     .name = "format",
-     .choices = "native|timekiller",
-     .offset = PLACE(format),
-     .help = "JSON Lines (the default) or TimeKiller's array."},
-    {.type = APP_CHOICE,
-     .name = "order",
-     .choices = "commit|start|random",
-     .offset = PLACE(order),
-     .help = "The order of transactions in the file; random moves each by up to some\n"
-             "thousands and writes sno."},
-    {.type = APP_GROUP, .help = "To a Kafka topic"},
-    {.type = APP_TEXT,
-     .name = "to",
-     .argument = "kafka:TOPIC",
-     .offset = PLACE(to),
-     .help = "Publish the transactions, one in each message, to the partition of their\n"
-             "session. With FILE... these recorded histories are published instead\n"
-             "(JSON Lines; -: as they arrive)."},
-    {.type = APP_NUMBER,
-     .name = "partitions",
-     .argument = "N",
-     .offset = PLACE(publish.partitions),
-     .least = 1,
-     .most = 10000,
-     .help = "Partitions of the topic, if it does not exist yet (1)."},
-    {.type = APP_NUMBER,
-     .name = "rate",
-     .argument = "N",
-     .offset = PLACE(publish.rate),
-     .most = 100000000,
-     .help =
-         "Transactions a second. 0, the default: as fast as possible; delays\nthen only reorder, as at a million a second."},
-    {.type = APP_NUMBER,
-     .name = "delay",
-     .argument = "MS",
-     .offset = PLACE(publish.delay),
-     .most = 3600000,
-     .help = "How long transactions take to arrive, on average (0 ms) ..."},
-    {.type = APP_NUMBER,
-     .name = "deviation",
-     .argument = "MS",
-     .offset = PLACE(publish.deviation),
-     .most = 3600000,
-     .help = "... and its standard deviation (0 ms)."},
-    {.type = APP_SHARE,
-     .name = "repeats",
-     .argument = "SHARE",
-     .offset = PLACE(publish.repeats),
-     .help = "Share of transactions that arrive twice (0)."},
-    {.type = APP_NUMBER,
-     .name = "watermarks",
-     .argument = "N",
-     .offset = PLACE(publish.watermarks),
-     .most = 1000000000,
-     .help = "A watermark to every partition after each N transactions (0: none)."},
-    {.type = APP_TEXTS,
-     .name = "property",
-     .letter = 'X',
-     .argument = "NAME=VALUE",
-     .offset = PLACE(publish.properties),
-     .help = "A property of librdkafka, or the name of a file of them. Secrets go\ninto a file."},
-    {.type = APP_GROUP, .help = "How to run"},
-    {.type = APP_NUMBER,
-     .name = "threads",
-     .argument = "N",
-     .offset = PLACE(threads),
-     .least = 1,
-     .most = 1024,
-     .help = "Accepted by every command; gen uses one thread."},
-    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(quiet), .help = "Print no progress line."},
+    APP_ROW_GROUP("How much"),
+    APP_ROW_COUNT("sessions", "N", PLACE(generate.sessions), 1, 1000000, "Sessions that run at the same time (50)."),
+    APP_ROW_COUNT("txns", "N", PLACE(generate.transactions), 1, 1000000000,
+                  "Transactions, besides those of anomalies (100k). Numbers may end in\n"
+                  "k, M, G."),
+    APP_ROW_COUNT("ops", "N", PLACE(generate.operations), 1, 10000, "Operations in each (15)."),
+    APP_ROW_COUNT("keys", "N", PLACE(generate.keys), 1, 100000000, "Keys in use (1000)."),
+    APP_ROW_GROUP("What kind"),
+    APP_ROW_SHARE("reads", "SHARE", PLACE(generate.read_share),
+                  "Share of reads among operations (0.5). A write to a key that another\n"
+                  "open transaction has written moves to another key or becomes a read."),
+    APP_ROW_CHOICE("dist", "uniform|zipf|hotspot", PLACE(generate.distribution),
+                   "Which keys: all equally often (the default), the i-th in proportion to\n"
+                   "1/i, or 80% of operations on 20% of the keys."),
+    APP_ROW_FLAG("lists", PLACE(generate.lists), "Appends to lists and reads of whole lists."),
+    APP_ROW_SHARE("aborted", "SHARE", PLACE(generate.aborted_share), "Share of transactions that abort (0)."),
+    APP_ROW_SHARE("unknown", "SHARE", PLACE(generate.unknown_share),
+                  "Share whose outcome the client never learns (0); half of them take\n"
+                  "effect."),
+    APP_ROW_CHOICE("level", "si|ser", PLACE(generate.level),
+                   "The level of the simulated store. si (the default): reads come from the\n"
+                   "snapshot at the start; ser: from what is there at the commit."),
+    APP_ROW_NUMBER("seed", "N", PLACE(generate.seed), 0, UINT64_MAX,
+                   "The same seed gives the same bytes on every machine (1)."),
+    APP_ROW_GROUP("What goes wrong"),
+    APP_ROW_TEXTS("anomaly", "NAME[:COUNT][@PLACE]", PLACE(anomalies),
+                  "Plant COUNT anomalies (1), spread over the run, or at PLACE: a share of\n"
+                  "the run such as 0.5, or a number of transactions. May be given often.\n"
+                  "stale-read, future-read, lost-update, long-fork, write-skew,\n"
+                  "aborted-read, intermediate-read, non-repeatable-read, session-break,\n"
+                  "timestamp-inversion."),
+    APP_ROW_GROUP("Output"),
+    APP_ROW_TEXT("output", "FILE", PLACE(output),
+                 "Write the history to FILE, compressed if it ends in .zst, instead of\n"
+                 "standard output.",
+                 .letter = 'o'),
+    APP_ROW_TEXT("expected", "FILE", PLACE(expected),
+                 "Write what a checker must find, at si and at ser, as JSON. With -o FILE\n"
+                 "the default is FILE.expected.json."),
+    APP_ROW_CHOICE("format", "native|timekiller", PLACE(format), "JSON Lines (the default) or TimeKiller's array."),
+    APP_ROW_CHOICE("order", "commit|start|random", PLACE(generate.order),
+                   "The order of transactions in the file; random moves each by up to some\n"
+                   "thousands and writes sno."),
+    APP_ROW_GROUP("To a Kafka topic"),
+    APP_ROW_TEXT("to", "kafka:TOPIC", PLACE(to),
+                 "Publish the transactions, one in each message, to the partition of their\n"
+                 "session. With FILE... these recorded histories are published instead\n"
+                 "(JSON Lines; -: as they arrive)."),
+    APP_ROW_NUMBER("partitions", "N", PLACE(publish.partitions), 1, 10000,
+                   "Partitions of the topic, if it does not exist yet (1)."),
+    APP_ROW_NUMBER("rate", "N", PLACE(publish.rate), 0, 100000000,
+                   "Transactions a second. 0, the default: as fast as possible; delays\n"
+                   "then only reorder, as at a million a second."),
+    APP_ROW_NUMBER("delay", "MS", PLACE(publish.delay), 0, 3600000,
+                   "How long transactions take to arrive, on average (0 ms) ..."),
+    APP_ROW_NUMBER("deviation", "MS", PLACE(publish.deviation), 0, 3600000, "... and its standard deviation (0 ms)."),
+    APP_ROW_SHARE("repeats", "SHARE", PLACE(publish.repeats), "Share of transactions that arrive twice (0)."),
+    APP_ROW_NUMBER("watermarks", "N", PLACE(publish.watermarks), 0, 1000000000,
+                   "A watermark to every partition after each N transactions (0: none)."),
+    APP_ROW_TEXTS("property", "NAME=VALUE", PLACE(publish.properties),
+                  "A property of librdkafka, or the name of a file of them. Secrets go\n"
+                  "into a file.",
+                  .letter = 'X'),
+    APP_ROW_GROUP("How to run"),
+    APP_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024, "Accepted by every command; gen uses one thread."),
+    APP_ROW_FLAG("quiet", PLACE(quiet), "Print no progress line."),
     {.type = APP_END},
 };
 
@@ -252,8 +157,8 @@ static enum iso_status write_expected(struct app *app, const struct gen *gen, co
     iso_free(beside);
     if (status != ISO_OK)
         return status;
-    iso_output_format(&output, "{\"generated_at\":\"%s\"", iso_level_name((enum iso_level)gen->level));
-    write_number(&output, ",\"seed\":", gen->seed);
+    iso_output_format(&output, "{\"generated_at\":\"%s\"", iso_level_name(gen->generate.level));
+    write_number(&output, ",\"seed\":", gen->generate.seed);
     write_number(&output, ",\"transactions\":", generated->committed);
     write_number(&output, ",\"aborted\":", generated->aborted);
     write_number(&output, ",\"unknown\":", generated->unknown);
@@ -290,7 +195,7 @@ static enum iso_status write_history(struct app *app, const struct gen *gen,
                                      const struct iso_generate_options *generate, struct iso_generated *generated)
 {
     struct iso_output output;
-    struct sink sink = {.app = app, .transactions = gen->transactions};
+    struct sink sink = {.app = app, .transactions = gen->generate.transactions};
     enum iso_status status = iso_output_open(&output, gen->output, &app->error);
     if (status != ISO_OK)
         return status;
@@ -326,7 +231,7 @@ static enum iso_status publish_history(struct app *app, const struct gen *gen, c
     struct app_publish_options options = gen->publish;
     uint64_t sent;
     options.topic = gen->to + strlen("kafka:");
-    options.seed = gen->seed;
+    options.seed = gen->generate.seed;
     struct outlet outlet = {app_publisher_new(&options, &app->error), &app->error};
     if (!outlet.publisher)
         return app->error.status;
@@ -354,21 +259,21 @@ static enum iso_status check_options(struct app *app, const struct gen *gen, con
     if (gen->expected && !strcmp(gen->expected, gen->output))
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--expected %s: the history goes there, expected another file",
                              gen->expected);
-    if (timekiller && gen->order == ISO_ORDER_RANDOM)
+    if (timekiller && gen->generate.order == ISO_ORDER_RANDOM)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "--order random needs --format native: in TimeKiller's the order is the sessions' order");
-    if (timekiller && gen->unknown)
+    if (timekiller && gen->generate.unknown_share)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "--unknown needs --format native: TimeKiller's has committed transactions only");
     if (gen->to && (strncmp(gen->to, "kafka:", 6) || !gen->to[6]))
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--to %s: expected kafka:TOPIC", gen->to);
     if (gen->to && (timekiller || strcmp(gen->output, "-")))
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--to takes the native format and no -o");
-    if (gen->publish.watermarks && gen->order != ISO_ORDER_COMMIT)
+    if (gen->publish.watermarks && gen->generate.order != ISO_ORDER_COMMIT)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--watermarks needs --order commit: else they could be wrong");
-    if (gen->transactions * gen->operations > UINT32_MAX)
+    if ((uint64_t)gen->generate.transactions * gen->generate.operations > UINT32_MAX)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--txns times --ops must stay below 2^32");
-    if (gen->aborted + gen->unknown > (uint64_t)1 << 32)
+    if (gen->generate.aborted_share + gen->generate.unknown_share > (uint64_t)1 << 32)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--aborted and --unknown together must stay below 1");
     return ISO_OK;
 }
@@ -377,7 +282,7 @@ static enum iso_status parse_plants(struct app *app, const struct gen *gen, stru
 {
     enum iso_status status = ISO_OK;
     for (uint32_t i = 0; i < gen->anomalies.count && status == ISO_OK; i++)
-        status = iso_plant_parse(gen->anomalies.items[i], (uint32_t)gen->transactions, &plants[i], &app->error);
+        status = iso_plant_parse(gen->anomalies.items[i], gen->generate.transactions, &plants[i], &app->error);
     return status;
 }
 
@@ -385,22 +290,9 @@ static enum iso_status generate_history(struct app *app, const struct gen *gen, 
 {
     struct iso_generated generated = {0};
     struct iso_plant *plants = iso_allocate((gen->anomalies.count + 1u) * sizeof *plants);
-    struct iso_generate_options settings = {
-        .sessions = (uint32_t)gen->sessions,
-        .transactions = (uint32_t)gen->transactions,
-        .operations = (uint32_t)gen->operations,
-        .keys = (uint32_t)gen->keys,
-        .read_share = gen->reads,
-        .aborted_share = gen->aborted,
-        .unknown_share = gen->unknown,
-        .distribution = (enum iso_distribution)gen->distribution,
-        .level = (enum iso_level)gen->level,
-        .order = (enum iso_generate_order)gen->order,
-        .lists = gen->lists,
-        .seed = gen->seed,
-        .plants = plants,
-        .plant_count = gen->anomalies.count,
-    };
+    struct iso_generate_options settings = gen->generate;
+    settings.plants = plants;
+    settings.plant_count = gen->anomalies.count;
     enum iso_status status = parse_plants(app, gen, plants);
     if (status == ISO_OK)
         status = gen->to ? publish_history(app, gen, files, &settings, &generated)
@@ -414,12 +306,12 @@ static enum iso_status generate_history(struct app *app, const struct gen *gen, 
 
 static enum iso_status run_gen(struct app *app, int count, char **arguments)
 {
-    struct gen gen = {.sessions = 50,
-                      .transactions = 100000,
-                      .operations = 15,
-                      .keys = 1000,
-                      .reads = (uint64_t)1 << 31,
-                      .seed = 1,
+    struct gen gen = {.generate = {.sessions = 50,
+                                   .transactions = 100000,
+                                   .operations = 15,
+                                   .keys = 1000,
+                                   .read_share = (uint64_t)1 << 31,
+                                   .seed = 1},
                       .output = "-"};
     struct app_texts files = {0};
     bool done;

@@ -18,7 +18,8 @@ enum iso_status app_need_files(struct app *app, const struct app_texts *files)
 
 /* ---- which format ---- */
 
-/* Of a directory it is reported which of its files are the history: it may hold others. Of a file only to who looks on. */
+/* Of a directory it is reported which of its files are the history: it may hold others. Of a file only to who looks on.
+ */
 static void say_taken(const struct app_load *load, const char *path, enum iso_format format)
 {
     struct iso_error error = {.status = ISO_OK};

@@ -20,29 +20,13 @@ struct app_load {
 /* The rows of --format, --scan-limit, --initial and --initial-file: `base` is where the options struct has its struct app_load; each
  * command says in its own words what they are about. */
 #define APP_LOAD_ROWS(base, about_format, about_initial, about_file)                                                   \
-    {.type = APP_CHOICE,                                                                                               \
-     .name = "format",                                                                                                 \
-     .argument = "NAME",                                                                                               \
-     .choices = ISO_FORMAT_NAMES,                                                                                      \
-     .offset = (base) + offsetof(struct app_load, format),                                                             \
-     .help = (about_format)},                                                                                          \
-        {.type = APP_NUMBER,                                                                                           \
-         .name = "scan-limit",                                                                                         \
-         .argument = "N",                                                                                              \
-         .offset = (base) + offsetof(struct app_load, scan_limit),                                                     \
-         .least = 1,                                                                                                   \
-         .most = UINT32_MAX,                                                                                           \
-         .help = "A row set that covers more than N (10000) keys is not judged, but for\n"                             \
-                 "the rows that it has."},                                                                             \
-        {.type = APP_TEXT,                                                                                             \
-         .name = "initial",                                                                                            \
-         .argument = "VALUE",                                                                                          \
-         .offset = (base) + offsetof(struct app_load, initial),                                                        \
-         .help = (about_initial)},                                                                                     \
-    {                                                                                                                  \
-        .type = APP_TEXT, .name = "initial-file", .argument = "FILE",                                                  \
-        .offset = (base) + offsetof(struct app_load, initial_file), .help = (about_file)                               \
-    }
+    APP_ROW_CHOICE("format", ISO_FORMAT_NAMES, (base) + offsetof(struct app_load, format), about_format,               \
+                   .argument = "NAME"),                                                                                \
+        APP_ROW_NUMBER("scan-limit", "N", (base) + offsetof(struct app_load, scan_limit), 1, UINT32_MAX,               \
+                       "A row set that covers more than N (10000) keys is not judged, but for\n"                       \
+                       "the rows that it has."),                                                                       \
+        APP_ROW_TEXT("initial", "VALUE", (base) + offsetof(struct app_load, initial), about_initial),                  \
+        APP_ROW_TEXT("initial-file", "FILE", (base) + offsetof(struct app_load, initial_file), about_file)
 
 /* Reads all files into a history in building. Several files are one history if they are native. */
 enum iso_status app_load(struct app *app, const struct app_load *load, const struct app_texts *files,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "run/consume.h"
+#include "base/heap.h"
 #include "base/memory.h"
 #include "base/normal.h"
 #include "formats/write_history.h"
@@ -18,12 +19,10 @@ enum { FLUSH_SECONDS = 60, FAST_RATE = 1000000 };
 
 /* A record that waits for its time. */
 struct record {
-    double due;      /* seconds since the start */
-    uint64_t number; /* breaks ties: the order of arrival */
     uint64_t cts;
     int32_t partition;
     uint32_t length;
-    char *text;
+    char text[];
 };
 
 struct app_publisher {
@@ -35,8 +34,7 @@ struct app_publisher {
     struct iso_output memory; /* a file in memory, into which the writer writes a block */
     int memory_file;
     struct iso_history_writer writer;
-    struct record *heap; /* the earliest at 0 */
-    size_t count, capacity;
+    struct iso_heap waiting;  /* records, by the seconds since the start at which they are due */
     struct iso_history names; /* of no transaction: numbers the sessions of all blocks */
     uint64_t *snos;           /* by session: the next position */
     size_t session_capacity;
@@ -68,36 +66,26 @@ struct app_publisher *app_publisher_new(const struct app_publish_options *option
     return publisher;
 }
 
-/* ---- the heap ---- */
+/* ---- what waits ---- */
 
-static bool record_is_before(const struct record *left, const struct record *right)
+/* Doubles that are not negative have the order of their bits. */
+static uint64_t key_of(double due)
 {
-    return left->due < right->due || (left->due == right->due && left->number < right->number);
+    uint64_t key;
+    memcpy(&key, &due, sizeof key);
+    return key;
 }
 
-static void push_record(struct app_publisher *publisher, struct record record)
+static double due_of(const struct iso_heap_item *item)
 {
-    ISO_GROW(publisher->heap, publisher->count, publisher->capacity);
-    size_t at = publisher->count++;
-    for (; at > 0 && record_is_before(&record, &publisher->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        publisher->heap[at] = publisher->heap[(at - 1) / 2];
-    publisher->heap[at] = record;
+    double due;
+    memcpy(&due, &item->key, sizeof due);
+    return due;
 }
 
-static struct record pop_record(struct app_publisher *publisher)
+static struct record *record_of(const struct iso_heap_item *item)
 {
-    struct record first = publisher->heap[0], last = publisher->heap[--publisher->count];
-    size_t at = 0, child;
-    while ((child = 2 * at + 1) < publisher->count) {
-        if (child + 1 < publisher->count && record_is_before(&publisher->heap[child + 1], &publisher->heap[child]))
-            child++;
-        if (!record_is_before(&publisher->heap[child], &last))
-            break;
-        publisher->heap[at] = publisher->heap[child];
-        at = child;
-    }
-    publisher->heap[at] = last;
-    return first;
+    return (struct record *)(uintptr_t)item->value;
 }
 
 /* ---- sending ---- */
@@ -114,8 +102,10 @@ static enum iso_status send_watermarks(struct app_publisher *publisher, struct i
 {
     char text[64];
     uint64_t least = publisher->latest;
-    for (size_t i = 0; i < publisher->count; i++)
-        least = publisher->heap[i].cts < least ? publisher->heap[i].cts : least;
+    for (uint32_t i = 0; i < publisher->waiting.count; i++) {
+        uint64_t cts = record_of(&publisher->waiting.items[i])->cts;
+        least = cts < least ? cts : least;
+    }
     if (least == 0)
         return ISO_OK;
     uint32_t length = (uint32_t)snprintf(text, sizeof text, "{\"watermark\":\"%llu\"}", (unsigned long long)least - 1);
@@ -135,11 +125,12 @@ static void sleep_until(double time)
 
 static enum iso_status send_first(struct app_publisher *publisher, struct iso_error *error)
 {
-    struct record record = pop_record(publisher);
+    struct iso_heap_item first = iso_heap_pop(&publisher->waiting);
+    struct record *record = record_of(&first);
     if (publisher->options.rate)
-        sleep_until(publisher->started + record.due);
-    send_text(publisher, record.partition, record.text, record.length, error);
-    iso_free(record.text);
+        sleep_until(publisher->started + due_of(&first));
+    send_text(publisher, record->partition, record->text, record->length, error);
+    iso_free(record);
     publisher->sent++;
     if (publisher->options.watermarks && publisher->sent % publisher->options.watermarks == 0 &&
         error->status == ISO_OK)
@@ -177,16 +168,16 @@ static uint64_t next_sno(struct app_publisher *publisher, uint32_t session)
     return publisher->snos[session]++;
 }
 
-/* A copy of a transaction's line, with `sno` as its first member if it has none. */
-static char *record_text(const char *line, size_t length, bool numbered, uint64_t sno, uint32_t *size)
+/* A transaction's line, with `sno` as its first member if it has none. */
+static struct record *new_record(const char *line, size_t length, bool numbered, uint64_t sno)
 {
     enum { ROOM = 40 };
-    char *text = iso_allocate(length + ROOM);
-    int head = numbered ? snprintf(text, ROOM, "{\"sno\":%" PRIu64 ",", sno) : 1;
-    text[0] = '{';
-    memcpy(text + head, line + 1, length - 1);
-    *size = (uint32_t)(length - 1 + (size_t)head);
-    return text;
+    struct record *record = iso_allocate(sizeof *record + length + ROOM);
+    int head = numbered ? snprintf(record->text, ROOM, "{\"sno\":%" PRIu64 ",", sno) : 1;
+    record->text[0] = '{';
+    memcpy(record->text + head, line + 1, length - 1);
+    record->length = (uint32_t)(length - 1 + (size_t)head);
+    return record;
 }
 
 static void take_transaction(struct app_publisher *publisher, const struct iso_history *block, uint32_t transaction,
@@ -198,13 +189,10 @@ static void take_transaction(struct app_publisher *publisher, const struct iso_h
     uint32_t session = session_number(publisher, block, transaction);
     uint64_t sno = next_sno(publisher, session);
     for (int i = 0; i <= repeated; i++) {
-        struct record record = {.due = ready + draw_delay(publisher),
-                                .number = publisher->taken,
-                                .cts = block->flags[transaction] & ISO_HAS_CTS ? block->cts[transaction]
-                                                                               : publisher->latest,
-                                .partition = (int32_t)(session % (uint32_t)publisher->partitions)};
-        record.text = record_text(text, length, !(block->flags[transaction] & ISO_HAS_SNO), sno, &record.length);
-        push_record(publisher, record);
+        struct record *record = new_record(text, length, !(block->flags[transaction] & ISO_HAS_SNO), sno);
+        record->cts = block->flags[transaction] & ISO_HAS_CTS ? block->cts[transaction] : publisher->latest;
+        record->partition = (int32_t)(session % (uint32_t)publisher->partitions);
+        iso_heap_push(&publisher->waiting, key_of(ready + draw_delay(publisher)), (uint64_t)(uintptr_t)record);
     }
     if (block->flags[transaction] & ISO_HAS_CTS)
         publisher->latest = block->cts[transaction];
@@ -240,22 +228,23 @@ enum iso_status app_publisher_add(struct app_publisher *publisher, const struct 
     double rate = (double)(publisher->options.rate ? publisher->options.rate : FAST_RATE);
     take_block(publisher, block, error);
     /* What becomes ready later is due later: everything up to then can go. */
-    while (publisher->count && publisher->heap[0].due <= (double)publisher->taken / rate && error->status == ISO_OK)
+    while (publisher->waiting.count && due_of(publisher->waiting.items) <= (double)publisher->taken / rate &&
+           error->status == ISO_OK)
         send_first(publisher, error);
     return error->status;
 }
 
 enum iso_status app_publisher_close(struct app_publisher *publisher, uint64_t *sent, struct iso_error *error)
 {
-    while (publisher->count && error->status == ISO_OK)
+    while (publisher->waiting.count && error->status == ISO_OK)
         send_first(publisher, error);
     if (publisher->producer && error->status == ISO_OK)
         iso_kafka_producer_flush(publisher->producer, FLUSH_SECONDS, error);
     if (sent)
         *sent = publisher->sent;
-    while (publisher->count)
-        iso_free(publisher->heap[--publisher->count].text);
-    iso_free(publisher->heap);
+    for (uint32_t i = 0; i < publisher->waiting.count; i++)
+        iso_free(record_of(&publisher->waiting.items[i]));
+    iso_heap_release(&publisher->waiting);
     iso_free(publisher->snos);
     iso_history_release(&publisher->names);
     iso_kafka_producer_free(publisher->producer);

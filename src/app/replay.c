@@ -11,7 +11,7 @@ struct replay {
 
 static const struct app_option options[] = {
     APP_STREAM_ROWS(struct replay),
-    {.type = APP_GROUP, .help = "Explanations"},
+    APP_ROW_GROUP("Explanations"),
     APP_EXPLAIN_ROW(struct replay),
     APP_EXPLANATION_ROWS(struct replay),
     {.type = APP_END},

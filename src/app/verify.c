@@ -7,18 +7,13 @@
 #define PLACE(member) offsetof(struct app_load, member)
 
 static const struct app_option options[] = {
-    {.type = APP_GROUP, .help = "What the history means: as given to check"},
+    APP_ROW_GROUP("What the history means: as given to check"),
     APP_LOAD_ROWS(0, "The format of HISTORY; by default its content decides.",
                   "The value of every key before the first write.", "Initial values by key."),
-    {.type = APP_GROUP, .help = "How to run"},
-    {.type = APP_FLAG, .name = "quiet", .offset = PLACE(quiet), .help = "Print no progress line."},
-    {.type = APP_NUMBER,
-     .name = "threads",
-     .argument = "N",
-     .offset = PLACE(threads),
-     .least = 1,
-     .most = 1024,
-     .help = "Number of threads that read; by default one for each processor."},
+    APP_ROW_GROUP("How to run"),
+    APP_ROW_FLAG("quiet", PLACE(quiet), "Print no progress line."),
+    APP_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024,
+                   "Number of threads that read; by default one for each processor."),
     {.type = APP_END},
 };
 

@@ -8,122 +8,68 @@
 
 static const struct app_option options[] = {
     APP_STREAM_ROWS(struct app_watch_options),
-    {.type = APP_GROUP, .help = "Which messages"},
-    {.type = APP_TEXT,
-     .name = "from",
-     .argument = "PLACE",
-     .offset = PLACE(from),
-     .help =
-         "beginning (the default), end, a time in milliseconds since 1970, or\nstored: where the group of -X group.id=GROUP "
-         "has committed to."},
-    {.type = APP_FLAG,
-     .name = "until-eof",
-     .offset = PLACE(until_eof),
-     .help = "Stop where the partitions end now; everything is final then."},
-    {.type = APP_NUMBER,
-     .name = "messages",
-     .argument = "N",
-     .offset = PLACE(messages),
-     .least = 1,
-     .most = UINT64_MAX,
-     .help = "Stop after N messages. What still waits then stays undecided."},
-    {.type = APP_FLAG,
-     .name = "drain",
-     .offset = PLACE(drain),
-     .help = "On Ctrl-C and SIGTERM read on to where the partitions end at that\n"
-             "moment; then everything is final. Without it, what still waits stays\n"
-             "undecided."},
-    {.type = APP_FLAG,
-     .name = "wait-for-topics",
-     .offset = PLACE(wait_for_topics),
-     .help = "A topic that does not exist may appear later; until then no deadline\npasses."},
-    {.type = APP_TEXT,
-     .name = "record",
-     .argument = "FILE",
-     .offset = PLACE(durable.record),
-     .help = "Write a capture of all messages in the order of arrival, with an empty\n"
-             "line behind each batch. From it replay with the same options prints the\n"
-             "same verdicts, byte for byte, except those by deadlines."},
-    {.type = APP_SECONDS,
-     .name = "finality-timeout",
-     .argument = "SECONDS",
-     .offset = APP_STREAM_PLACE(struct app_watch_options, pipeline.finality_timeout_ms),
-     .most = 86400,
-     .help = "Without watermarks a verdict is final so long after its transaction (5);\n"
-             "beside change streams and clients, so long after --grace. The time does\n"
-             "not run while a broker is away. 0: only watermarks make verdicts final."},
-    {.type = APP_SECONDS,
-     .name = "idle-timeout",
-     .argument = "SECONDS",
-     .offset = APP_STREAM_PLACE(struct app_watch_options, pipeline.idle_timeout_ms),
-     .most = 86400,
-     .help = "The watermark does not wait for a partition that has sent nothing for so\n"
-             "long. 0, the default: it waits for all."},
-    {.type = APP_FLAG,
-     .name = "explain",
-     .offset = APP_STREAM_PLACE(struct app_watch_options, brief),
-     .help = "Print each final verdict in words instead of its line; lines go to\n"
-             "--out, if it is given. isochron explain says more, from a recording\n"
-             "(--record)."},
-    {.type = APP_GROUP, .help = "Restarts"},
-    {.type = APP_TEXT,
-     .name = "state",
-     .argument = "DIR",
-     .offset = PLACE(durable.state),
-     .help = "Keep in DIR what a restart needs: after a crash at any moment the same\n"
-             "command goes on, reports no final verdict twice, and leaves none out.\n"
-             "Offsets come from there, not from --from."},
-    {.type = APP_DURATION,
-     .name = "checkpoint-interval",
-     .argument = "DURATION",
-     .offset = PLACE(durable.checkpoint_interval),
-     .help = "How often the state is written through to the device, so that it also\n"
-             "survives a crash of the machine (10 s)."},
-    {.type = APP_NUMBER,
-     .name = "snapshot-after",
-     .argument = "BYTES",
-     .offset = PLACE(durable.snapshot_after),
-     .most = UINT64_MAX,
-     .help = "Save a whole snapshot of the state after so much input: a restart reads\n"
-             "no more than that again. 0, the default: four times the size of the\n"
-             "state, at least 64 MiB; and every hour."},
-    {.type = APP_SECONDS,
-     .name = "shutdown-timeout",
-     .argument = "SECONDS",
-     .offset = PLACE(shutdown_timeout),
-     .least = 1,
-     .most = 3600,
-     .help = "SIGTERM and Ctrl-C finish the current batch and end the run within so\n"
-             "long (10). With --drain this time begins once everything is read. A\n"
-             "second signal ends the run at once."},
-    {.type = APP_GROUP, .help = "Status over HTTP"},
-    {.type = APP_TEXT,
-     .name = "listen",
-     .argument = "HOST:PORT",
-     .offset = PLACE(listen),
-     .help = "Serve a live page, /metrics, /status, /violations, /livez and /readyz\nover HTTP there; PORT alone is on "
-             "127.0.0.1."},
-    {.type = APP_TEXT,
-     .name = "listen-token",
-     .argument = "FILE",
-     .offset = PLACE(listen_token),
-     .help = "Requests must carry the token in FILE (Authorization: Bearer TOKEN).\n"
-             "Addresses other than loopback require one."},
-    {.type = APP_TEXTS,
-     .name = "listen-name",
-     .argument = "NAME",
-     .offset = PLACE(listen_names),
-     .help = "A host name that requests may use, such as that of a proxy or a service,\n"
-             "beside localhost, the name in --listen, and every address. Other names\n"
-             "get 421. May be given often."},
-    {.type = APP_SECONDS,
-     .name = "expect-messages",
-     .argument = "SECONDS",
-     .offset = PLACE(expect_messages),
-     .most = 86400,
-     .help = "/readyz fails when the change streams have sent nothing for so long: a\n"
-             "connector may be gone. Heartbeats of the connector count, if their topic\n"
-             "is read. 0, the default: silence is allowed."},
+    APP_ROW_GROUP("Which messages"),
+    APP_ROW_TEXT("from", "PLACE", PLACE(from),
+                 "beginning (the default), end, a time in milliseconds since 1970, or\n"
+                 "stored: where the group of -X group.id=GROUP has committed to."),
+    APP_ROW_FLAG("until-eof", PLACE(until_eof), "Stop where the partitions end now; everything is final then."),
+    APP_ROW_NUMBER("messages", "N", PLACE(messages), 1, UINT64_MAX,
+                   "Stop after N messages. What still waits then stays undecided."),
+    APP_ROW_FLAG("drain", PLACE(drain),
+                 "On Ctrl-C and SIGTERM read on to where the partitions end at that\n"
+                 "moment; then everything is final. Without it, what still waits stays\n"
+                 "undecided."),
+    APP_ROW_FLAG("wait-for-topics", PLACE(wait_for_topics),
+                 "A topic that does not exist may appear later; until then no deadline\n"
+                 "passes."),
+    APP_ROW_TEXT("record", "FILE", PLACE(durable.record),
+                 "Write a capture of all messages in the order of arrival, with an empty\n"
+                 "line behind each batch. From it replay with the same options prints the\n"
+                 "same verdicts, byte for byte, except those by deadlines."),
+    APP_ROW_SECONDS("finality-timeout", "SECONDS",
+                    APP_STREAM_PLACE(struct app_watch_options, pipeline.finality_timeout_ms), 0, 86400,
+                    "Without watermarks a verdict is final so long after its transaction (5);\n"
+                    "beside change streams and clients, so long after --grace. The time does\n"
+                    "not run while a broker is away. 0: only watermarks make verdicts final."),
+    APP_ROW_SECONDS("idle-timeout", "SECONDS", APP_STREAM_PLACE(struct app_watch_options, pipeline.idle_timeout_ms), 0,
+                    86400,
+                    "The watermark does not wait for a partition that has sent nothing for so\n"
+                    "long. 0, the default: it waits for all."),
+    APP_ROW_FLAG("explain", APP_STREAM_PLACE(struct app_watch_options, brief),
+                 "Print each final verdict in words instead of its line; lines go to\n"
+                 "--out, if it is given. isochron explain says more, from a recording\n"
+                 "(--record)."),
+    APP_ROW_GROUP("Restarts"),
+    APP_ROW_TEXT("state", "DIR", PLACE(durable.state),
+                 "Keep in DIR what a restart needs: after a crash at any moment the same\n"
+                 "command goes on, reports no final verdict twice, and leaves none out.\n"
+                 "Offsets come from there, not from --from."),
+    APP_ROW_DURATION("checkpoint-interval", "DURATION", PLACE(durable.checkpoint_interval),
+                     "How often the state is written through to the device, so that it also\n"
+                     "survives a crash of the machine (10 s)."),
+    APP_ROW_NUMBER("snapshot-after", "BYTES", PLACE(durable.snapshot_after), 0, UINT64_MAX,
+                   "Save a whole snapshot of the state after so much input: a restart reads\n"
+                   "no more than that again. 0, the default: four times the size of the\n"
+                   "state, at least 64 MiB; and every hour."),
+    APP_ROW_SECONDS("shutdown-timeout", "SECONDS", PLACE(shutdown_timeout), 1, 3600,
+                    "SIGTERM and Ctrl-C finish the current batch and end the run within so\n"
+                    "long (10). With --drain this time begins once everything is read. A\n"
+                    "second signal ends the run at once."),
+    APP_ROW_GROUP("Status over HTTP"),
+    APP_ROW_TEXT("listen", "HOST:PORT", PLACE(listen),
+                 "Serve a live page, /metrics, /status, /violations, /livez and /readyz\n"
+                 "over HTTP there; PORT alone is on 127.0.0.1."),
+    APP_ROW_TEXT("listen-token", "FILE", PLACE(listen_token),
+                 "Requests must carry the token in FILE (Authorization: Bearer TOKEN).\n"
+                 "Addresses other than loopback require one."),
+    APP_ROW_TEXTS("listen-name", "NAME", PLACE(listen_names),
+                  "A host name that requests may use, such as that of a proxy or a service,\n"
+                  "beside localhost, the name in --listen, and every address. Other names\n"
+                  "get 421. May be given often."),
+    APP_ROW_SECONDS("expect-messages", "SECONDS", PLACE(expect_messages), 0, 86400,
+                    "/readyz fails when the change streams have sent nothing for so long: a\n"
+                    "connector may be gone. Heartbeats of the connector count, if their topic\n"
+                    "is read. 0, the default: silence is allowed."),
     {.type = APP_END},
 };
 

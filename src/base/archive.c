@@ -265,6 +265,15 @@ void *iso_archive_column(struct iso_archive *archive, const char *name, enum iso
     return restored;
 }
 
+void iso_archive_index(struct iso_archive *archive, const char *name, struct iso_index *table)
+{
+    uint64_t count = table->slots ? (uint64_t)table->mask + 1 : 0, capacity = count;
+    table->slots =
+        iso_archive_column(archive, name, ISO_ARCHIVE_COLUMN, table->slots, &count, &capacity, sizeof *table->slots);
+    iso_archive_expect(archive, count == capacity && !(count & (count - 1)));
+    table->mask = capacity ? (uint32_t)capacity - 1 : 0;
+}
+
 void iso_archive_expect(struct iso_archive *archive, bool condition)
 {
     if (!condition && !is_over(archive))

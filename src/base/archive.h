@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "iso/error.h"
+#include "iso/index.h"
 
 enum { ISO_ARCHIVE_NAME = 24 };
 
@@ -84,6 +85,9 @@ void *iso_archive_column(struct iso_archive *archive, const char *name, enum iso
         (capacity) = capacity_;                                                                                        \
         iso_archive_expect((archive), (count) == count_ && (capacity) == capacity_);                                   \
     } while (0)
+
+/* The slots of a table (base/index.h); how many are used is for the caller to say. */
+void iso_archive_index(struct iso_archive *archive, const char *name, struct iso_index *table);
 
 /* Restoring: what must hold of what was read, or the archive is damaged. */
 void iso_archive_expect(struct iso_archive *archive, bool condition);

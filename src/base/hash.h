@@ -15,11 +15,13 @@ struct iso_hash_seed {
 };
 extern struct iso_hash_seed iso_hash_seed; /* set before main, and never again */
 
-/* A number's: one multiplication by a secret number. All bits of the product count, so that any of the hash will do. */
+/* A number's: multiplied by a secret number, and again. The first product alone strings numbers in a row into long
+ * clusters for one seed in twenty. All bits of the second count, so that any of the hash will do. */
 static inline uint64_t iso_hash_number(uint64_t number)
 {
     unsigned __int128 product = (unsigned __int128)(number ^ iso_hash_seed.number) * iso_hash_seed.factor;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
+    uint64_t hash = ((uint64_t)product ^ (uint64_t)(product >> 64)) * iso_hash_seed.factor;
+    return hash ^ hash >> 32;
 }
 
 /* Of two that belong together. */

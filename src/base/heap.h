@@ -1,5 +1,5 @@
-/* A binary heap: the item with the smallest key first. Of equal keys any: the same ones pushed in the same order are popped
- * in the same order.
+/* A binary heap: the item with the smallest key first. Of equal keys any: the same ones pushed in the same order are
+ * popped in the same order.
  *
  * A zeroed heap is empty. Ownership: the heap owns its items, and iso_heap_release frees them. Threads: one at a time.
  */

@@ -304,6 +304,15 @@ static inline bool iso_json_null(struct iso_json *json)
     return iso_json_word(json, "null") || iso_json_null_slow(json);
 }
 
+/* Passes over null, if that comes next. */
+static inline bool iso_json_take_null(struct iso_json *json)
+{
+    if (iso_json_peek(json) != ISO_JSON_NULL)
+        return false;
+    iso_json_null(json);
+    return true;
+}
+
 /* Skips any one value. */
 static inline bool iso_json_skip(struct iso_json *json)
 {

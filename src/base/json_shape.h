@@ -5,8 +5,7 @@
  * replaces scanning, checking and looking up. Nothing else is assumed: bytes that are the same mean the same, and any
  * others are scanned as ever (and remembered in turn).
  *
- *     iso_json_enter_object(&json);
- *     iso_json_shape_start(&shape);                one shape for each kind of object, none inside itself
+ *     iso_json_shape_enter(&json, &shape);         one shape for each kind of object, none inside itself
  *     while (iso_json_shape_member(&json, &shape, find, &name, &meaning))
  *         ...
  *
@@ -58,6 +57,12 @@ static inline bool iso_json_again(struct iso_json *json, const struct iso_json_a
 static inline void iso_json_shape_start(struct iso_json_shape *shape)
 {
     shape->next = 0;
+}
+
+static inline bool iso_json_shape_enter(struct iso_json *json, struct iso_json_shape *shape)
+{
+    iso_json_shape_start(shape);
+    return iso_json_enter_object(json);
 }
 
 /* The way of members that stand elsewhere than the last time. `find` NULL: all mean 0. */

@@ -22,6 +22,9 @@
 /* Below this a column is a heap block: a mapping costs at least a page and three system calls. */
 enum { MAPPED_FROM = 1 << 20 };
 
+/* Bytes of a column that is worth huge pages: what is small should not wait for their zeroes. */
+enum { HUGE_FROM = 4 << 20 };
+
 static _Atomic(void (*)(size_t size)) on_exhaustion;
 
 void iso_memory_on_exhaustion(void (*handler)(size_t size))
@@ -125,6 +128,12 @@ void iso_column_trim(void *column, size_t bytes, size_t used)
     size_t page = (size_t)sysconf(_SC_PAGESIZE), kept = (used + page - 1) / page * page;
     if (column && is_mapped(bytes) && kept < bytes)
         madvise((char *)column + kept, bytes - kept, MADV_DONTNEED);
+}
+
+void iso_column_huge(void *column, size_t bytes)
+{
+    if (column && is_mapped(bytes) && bytes >= HUGE_FROM)
+        madvise(column, bytes, MADV_HUGEPAGE); /* only advice: nothing depends on its success */
 }
 
 size_t iso_column_capacity(size_t capacity, size_t need)

@@ -1,9 +1,12 @@
 /* Memory: allocation that does not fail, and columns that grow without a copy.
  *
- * Out of memory has one handler, the program's: of `isochron` a line on stderr and exit status 4 (the caller keeps
- * nothing half done, files are written by rename). Where there is none the process is aborted. A *column* is a plain array that grows by doubling; large ones live in their own mapping and
- * move by page tables (mremap), so growing costs neither a copy nor a second resident copy. Under the address and the
- * thread sanitizer columns are plain heap blocks, so that they see what happens to them.
+ * Out of memory has one handler, the program's: of `isochron` a line on stderr and exit status 4 (nothing is left half
+ * written, since files appear by rename). Where there is none the process is aborted.
+ *
+ * Two kinds of arrays grow, both by doubling. A *list* is a plain heap block: ISO_GROW, iso_free. A *column* is for what
+ * may become large: it has a mapping of its own and moves by page tables (mremap), so that growing costs neither a copy
+ * nor a second resident copy: ISO_GROW_COLUMN, iso_column_free with its size. Under the address and the thread sanitizer
+ * columns are heap blocks, so that they see what happens to them.
  *
  * Ownership: the caller owns what it allocates. Threads: any; no shared state but the handler.
  */
@@ -36,6 +39,9 @@ void iso_column_free(void *column, size_t bytes);
 /* Gives the memory behind the first `used` of a column's `bytes` back, where it has a mapping of its own: what stands
  * there is undefined, and may be written again. */
 void iso_column_trim(void *column, size_t bytes, size_t used);
+
+/* Asks for huge pages under a large column that is touched at random: else much time goes into walking page tables. */
+void iso_column_huge(void *column, size_t bytes);
 
 /* The next capacity, in elements, for a column that must hold `need`: at least doubled. */
 size_t iso_column_capacity(size_t capacity, size_t need);

@@ -1,17 +1,18 @@
-/* Names to numbers, for what is read once and has as many names as others like: open addressing. The names are
- * borrowed. Of two equal names the first counts.
+/* Names to numbers, for what is read once and has as many names as others like. The names are borrowed. Of two equal names
+ * the first counts.
  */
 #ifndef ISO_BASE_NAMES_H
 #define ISO_BASE_NAMES_H
 
-#include <stdint.h>
+#include "iso/index.h"
 
 struct iso_names {
+    struct iso_index table; /* of places in `list` */
     struct iso_name {
-        const char *name; /* NULL: empty */
+        const char *name;
         uint32_t number;
-    } * slots;
-    uint32_t mask, count;
+    } * list;
+    uint32_t count, capacity;
 };
 
 enum { ISO_NAMES_NONE = -1 };

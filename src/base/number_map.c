@@ -5,67 +5,83 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/slots.h"
 
 enum { LEAST_SLOTS = 16, KEPT_SLOTS = 1 << 12 };
 
-static uint32_t home_of(const struct iso_number_map *map, uint64_t number)
+static bool is_free(const void *slot)
 {
-    return (uint32_t)iso_hash_number(number) & map->mask;
+    return !((const struct iso_number_slot *)slot)->value;
 }
 
-/* The number's slot, or the empty one where it would stand. */
+static uint64_t hash_of(const void *slot)
+{
+    return iso_hash_number(((const struct iso_number_slot *)slot)->number);
+}
+
+static const struct iso_slot_kind kind = {sizeof(struct iso_number_slot), is_free, hash_of};
+
+/* The number's slot, or the free one where it would stand. */
 static struct iso_number_slot *find_slot(const struct iso_number_map *map, uint64_t number)
 {
-    uint32_t at = home_of(map, number);
-    while (map->slots[at].value != ISO_NUMBER_NONE && map->slots[at].number != number)
+    uint32_t at = (uint32_t)iso_hash_number(number) & map->mask;
+    while (map->slots[at].value && map->slots[at].number != number)
         at = (at + 1) & map->mask;
     return &map->slots[at];
 }
 
-static void set_slots(struct iso_number_map *map, uint32_t slots)
+void iso_number_map_reserve(struct iso_number_map *map, uint32_t more)
 {
     struct iso_number_map old = *map;
-    map->slots = iso_allocate(slots * sizeof *map->slots);
-    memset(map->slots, 0xff, slots * sizeof *map->slots);
-    map->mask = slots - 1;
-    for (uint32_t i = 0; old.slots && i <= old.mask; i++)
-        if (old.slots[i].value != ISO_NUMBER_NONE)
-            *find_slot(map, old.slots[i].number) = old.slots[i];
+    uint64_t slots = old.slots ? old.mask + (uint64_t)1 : LEAST_SLOTS;
+    while ((uint64_t)old.count + more > (slots - 1) / 4 * 3)
+        slots *= 2;
+    if (old.slots && slots == old.mask + (uint64_t)1)
+        return;
+    map->slots = iso_allocate_zeroed(slots, sizeof *map->slots);
+    map->mask = (uint32_t)(slots - 1);
+    iso_slots_spread(map->slots, map->mask, &kind, old.slots, old.mask + (uint64_t)1);
     iso_free(old.slots);
+}
+
+static struct iso_number_slot *find_or_add(struct iso_number_map *map, uint64_t number)
+{
+    if (!map->slots || map->count >= map->mask / 4 * 3)
+        iso_number_map_reserve(map, 1);
+    struct iso_number_slot *slot = find_slot(map, number);
+    map->count += !slot->value;
+    slot->number = number;
+    return slot;
 }
 
 uint32_t iso_number_map_get(const struct iso_number_map *map, uint64_t number)
 {
-    return map->count ? find_slot(map, number)->value : ISO_NUMBER_NONE;
+    return map->count ? find_slot(map, number)->value - 1 : ISO_NUMBER_NONE;
 }
 
-void iso_number_map_put(struct iso_number_map *map, uint64_t number, uint32_t value)
+uint32_t iso_number_map_put(struct iso_number_map *map, uint64_t number, uint32_t value)
 {
+    struct iso_number_slot *slot = find_or_add(map, number);
+    uint32_t old = slot->value - 1;
     assert(value != ISO_NUMBER_NONE);
-    if (!map->slots || map->count >= map->mask / 4 * 3)
-        set_slots(map, map->slots ? 2 * (map->mask + 1) : LEAST_SLOTS);
-    struct iso_number_slot *slot = find_slot(map, number);
-    map->count += slot->value == ISO_NUMBER_NONE;
-    *slot = (struct iso_number_slot){number, value};
+    slot->value = value + 1;
+    return old;
+}
+
+uint32_t iso_number_map_add(struct iso_number_map *map, uint64_t number, uint32_t value)
+{
+    struct iso_number_slot *slot = find_or_add(map, number);
+    assert(value != ISO_NUMBER_NONE);
+    slot->value = slot->value ? slot->value : value + 1;
+    return slot->value - 1;
 }
 
 void iso_number_map_remove(struct iso_number_map *map, uint64_t number)
 {
     struct iso_number_slot *slot = map->count ? find_slot(map, number) : NULL;
-    if (!slot || slot->value == ISO_NUMBER_NONE)
+    if (!slot || !slot->value)
         return;
-    uint32_t hole = (uint32_t)(slot - map->slots), at = hole;
-    for (;;) {
-        at = (at + 1) & map->mask;
-        if (map->slots[at].value == ISO_NUMBER_NONE)
-            break;
-        uint32_t from_home = (at - home_of(map, map->slots[at].number)) & map->mask;
-        if (from_home < ((at - hole) & map->mask))
-            continue;
-        map->slots[hole] = map->slots[at];
-        hole = at;
-    }
-    map->slots[hole].value = ISO_NUMBER_NONE;
+    iso_slots_vacate(map->slots, map->mask, &kind, (uint64_t)(slot - map->slots));
     map->count--;
 }
 
@@ -74,7 +90,7 @@ void iso_number_map_clear(struct iso_number_map *map)
     if (map->slots && map->mask >= KEPT_SLOTS) {
         iso_number_map_release(map);
     } else if (map->count) {
-        memset(map->slots, 0xff, (map->mask + 1) * sizeof *map->slots);
+        memset(map->slots, 0, (map->mask + 1) * sizeof *map->slots);
         map->count = 0;
     }
 }
@@ -89,7 +105,7 @@ uint64_t iso_number_map_cost(const struct iso_number_map *map)
 {
     uint64_t cost = 0;
     for (uint32_t i = 0; map->slots && i <= map->mask; i++)
-        if (map->slots[i].value != ISO_NUMBER_NONE)
-            cost += 1 + ((i - home_of(map, map->slots[i].number)) & map->mask);
+        if (map->slots[i].value)
+            cost += 1 + ((i - hash_of(&map->slots[i])) & map->mask);
     return cost;
 }

@@ -1,8 +1,7 @@
-/* Numbers to numbers, for what has as many as others like: open addressing, linear probing, slots by the process's seed
- * (base/hash.h). Deletion shifts back, so that there are no tombstones.
+/* Numbers to numbers, for what has as many as others like: open addressing, slots by the process's seed (base/hash.h).
  *
- * Zeroed, a map is empty. Of a map that had many, iso_number_map_clear keeps no room. Threads: a map that does not change
- * may be read by many.
+ * 16 bytes a slot, at most three quarters full. Zeroed, a map is empty. Of a map that had many, iso_number_map_clear keeps no
+ * room. Threads: a map that does not change may be read by many.
  */
 #ifndef ISO_BASE_NUMBER_MAP_H
 #define ISO_BASE_NUMBER_MAP_H
@@ -14,18 +13,27 @@
 struct iso_number_map {
     struct iso_number_slot {
         uint64_t number;
-        uint32_t value; /* ISO_NUMBER_NONE: the slot is empty */
+        uint32_t value; /* + 1; 0: the slot is free */
     } * slots;
     uint32_t mask, count;
 };
 
 /* ISO_NUMBER_NONE: it is not there. */
 uint32_t iso_number_map_get(const struct iso_number_map *map, uint64_t number);
-/* In place of what the number had; `value` is not ISO_NUMBER_NONE. */
-void iso_number_map_put(struct iso_number_map *map, uint64_t number, uint32_t value);
+/* In place of what the number had, which is returned, or ISO_NUMBER_NONE; as `value` never is. */
+uint32_t iso_number_map_put(struct iso_number_map *map, uint64_t number, uint32_t value);
+/* Only if the number has none. What it has then. */
+uint32_t iso_number_map_add(struct iso_number_map *map, uint64_t number, uint32_t value);
+void iso_number_map_reserve(struct iso_number_map *map, uint32_t more); /* room for as many, at once */
 void iso_number_map_remove(struct iso_number_map *map, uint64_t number);
 void iso_number_map_clear(struct iso_number_map *map);
 void iso_number_map_release(struct iso_number_map *map);
+
+/* Of two that belong together: one number. */
+static inline uint64_t iso_number_pair(uint32_t one, uint32_t other)
+{
+    return (uint64_t)one << 32 | other;
+}
 
 /* Slots that are looked at to find each number once: for tests of growth. */
 uint64_t iso_number_map_cost(const struct iso_number_map *map);

@@ -3,9 +3,9 @@
  *
  * A folder is safe if it belongs to this user or to root, and whoever else may write there cannot replace what is this
  * user's: nobody; a group that this process is in; all, where it is sticky, as /tmp is. In it a file is opened that is
- * no symbolic link; new ones have mode 0600. One that exists keeps its mode; if it is regular, it must be this user's, have
- * one name only, and not be open to all for writing; a pipe or device, this user's or root's. Below /dev (but /dev/shm and
- * /dev/mqueue), where only root puts something, names mean what they do everywhere.
+ * no symbolic link; new ones have mode 0600. One that exists keeps its mode; if it is regular, it must be this user's,
+ * have one name only, and not be open to all for writing; a pipe or device, this user's or root's. Below /dev (but
+ * /dev/shm and /dev/mqueue), where only root puts something, names mean what they do everywhere.
  *
  * What is refused is ISO_BAD_INPUT, and the error says what was expected; what the system refuses is ISO_FAILED.
  * Threads: any; no state.

@@ -1,6 +1,9 @@
 #include "base/text.h"
 
+#include <assert.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -23,6 +26,25 @@ char *iso_text_reserve(struct iso_text *text, size_t size)
 void iso_text_put(struct iso_text *text, const char *string)
 {
     iso_text_put_bytes(text, string, strlen(string));
+}
+
+void iso_text_format(struct iso_text *text, const char *format, ...)
+{
+    enum { LIKELY = 128 };
+    char *room = iso_text_reserve(text, LIKELY);
+    size_t size = text->capacity - text->used;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(room, size, format, arguments);
+    va_end(arguments);
+    assert(length >= 0);
+    if ((size_t)length >= size) { /* with its zero byte */
+        room = iso_text_reserve(text, (size_t)length + 1);
+        va_start(arguments, format);
+        vsnprintf(room, (size_t)length + 1, format, arguments);
+        va_end(arguments);
+    }
+    text->used += (size_t)length;
 }
 
 enum { NUMBER_ROOM = 24 };

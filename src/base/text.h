@@ -29,6 +29,9 @@ static inline void iso_text_put_bytes(struct iso_text *text, const void *bytes, 
     text->used += size;
 }
 
+/* As printf: for what is written now and then. */
+__attribute__((format(printf, 2, 3))) void iso_text_format(struct iso_text *text, const char *format, ...);
+
 void iso_text_put_signed(struct iso_text *text, int64_t number);
 void iso_text_put_unsigned(struct iso_text *text, uint64_t number);
 

@@ -44,41 +44,20 @@ static const struct iso_figure_column columns[COLUMNS] = {
 static const char *const experiments[] = {"aion", NULL};
 static const char *const sweeps[] = {"sessions", "txns", "ops", "keys", "dist", "reads", "delay", "deviation", NULL};
 
-static void set_defaults(struct bench *bench)
-{
-    bench->sessions = 24;
-    bench->operations = 8;
-    bench->reads = (uint64_t)1 << 31;
-    bench->settle = 50;
-}
-
 static void add_settings(const struct bench *bench, char *text, size_t size)
 {
     snprintf(text, size,
-             " --rate %" PRIu64 " --delay %" PRIu64 " --deviation %" PRIu64 " --batch %" PRIu64 " --settle %" PRIu64
+             " --rate %" PRIu64 " --delay %" PRIu32 " --deviation %" PRIu32 " --batch %" PRIu64 " --settle %" PRIu64
              " --retention %" PRIu64,
              bench->rate, bench->delay, bench->deviation, bench->batch, bench->settle, bench->retention);
 }
 
 /* ---- the engine ---- */
 
-static void pass_over(void *context, const struct iso_aion_event *event)
-{
-    (void)context, (void)event;
-}
-
 static struct iso_aion *new_engine(const struct bench *bench, struct iso_team *team, const struct iso_history *history)
 {
-    struct iso_aion_options options;
-    iso_aion_options_init(&options);
-    options.level = (enum iso_level)bench->level;
-    options.shards = bench->threads ? (uint32_t)bench->threads : 1;
-    options.run = iso_team_run;
-    options.runner = team;
-    options.finality_timeout_ms = 0;
+    struct iso_aion_options options = bench_engine_options(bench, team);
     options.settle_ms = bench->settle;
-    options.retention = bench->retention ? bench->retention : ISO_AION_FOREVER;
-    options.emit = pass_over;
     struct iso_aion *engine = iso_aion_new(&options);
     iso_aion_initial(engine, history);
     iso_aion_block(engine, history);
@@ -292,7 +271,6 @@ const struct bench_kind bench_aion = {
     .file_format = "a history",
     .columns = columns,
     .column_count = COLUMNS,
-    .set_defaults = set_defaults,
     .add_settings = add_settings,
     .measure = measure_aion,
 };

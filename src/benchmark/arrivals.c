@@ -145,7 +145,7 @@ enum iso_status bench_arrivals_init(struct bench_arrivals *arrivals, const struc
     struct iso_arrival_options options = {.rate = (double)bench->rate,
                                           .delay = delayed ? (double)bench->delay : 0,
                                           .deviation = delayed ? (double)bench->deviation : 0,
-                                          .seed = bench->seed};
+                                          .seed = bench->generate.seed};
     *arrivals = (struct bench_arrivals){0};
     iso_history_init(&arrivals->history);
     iso_history_init(&history);
@@ -156,7 +156,7 @@ enum iso_status bench_arrivals_init(struct bench_arrivals *arrivals, const struc
         arrivals->settled = iso_allocate((count + 1) * sizeof *arrivals->settled);
         iso_arrivals_draw(&options, arrivals->arrivals, count);
         copy_in_order(arrivals, &history);
-        look_ahead(arrivals, (enum iso_level)bench->level);
+        look_ahead(arrivals, bench->generate.level);
     }
     iso_history_release(&history);
     return error->status;

@@ -19,9 +19,8 @@ static const char *const sweeps[] = {"sessions", "txns", "ops", "keys", "dist", 
 
 static void set_defaults(struct bench *bench)
 {
-    bench->sessions = 50;
-    bench->operations = 15;
-    bench->reads = (uint64_t)1 << 31;
+    bench->generate.sessions = 50;
+    bench->generate.operations = 15;
 }
 
 static enum iso_status prepare_file(struct bench_point *point, struct iso_error *error)
@@ -51,7 +50,7 @@ static void fill_in(const struct bench_point *point, const struct iso_verdict *v
 static enum iso_status judge_in_child(void *context, double *numbers, struct iso_error *error)
 {
     const struct bench_point *point = context;
-    struct iso_check_options options = {.level = (enum iso_level)point->bench.level,
+    struct iso_check_options options = {.level = point->bench.generate.level,
                                         .session_order = true,
                                         .threads = app_threads(point->bench.threads),
                                         .max_violations = 1000};

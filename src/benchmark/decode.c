@@ -36,13 +36,6 @@ enum {
     REPEATED_BYTES = 300 * 1000000 /* of a database's capture, which is small */
 };
 
-static void set_defaults(struct bench *bench)
-{
-    bench->sessions = 24;
-    bench->operations = 8;
-    bench->reads = (uint64_t)1 << 31;
-}
-
 struct decoding {
     struct iso_decoder *decoder;
     struct iso_events events;
@@ -185,6 +178,5 @@ const struct bench_kind bench_decode = {
     .applies = decoder_applies,
     .columns = columns,
     .column_count = COLUMNS,
-    .set_defaults = set_defaults,
     .measure = measure_decoder,
 };

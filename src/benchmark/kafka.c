@@ -1,6 +1,6 @@
 /* `isochron bench kafka`: how fast this machine gets history records into a topic and out of it again, without
  * decoding them and judged as `watch` does; and how long it takes at a given rate from sending a record to its verdict
- * (bench_live.h). Against a broker, or against mock brokers inside the measured process itself (which then take a part
+ * (live.h). Against a broker, or against mock brokers inside the measured process itself (which then take a part
  * of its time). The topics are new, and deleted afterwards.
  */
 #include <inttypes.h>
@@ -47,13 +47,6 @@ static const char *const sweeps[] = {"txns", "ops", "rate", NULL};
 
 /* A mock partition keeps its last 5 MiB. */
 enum { MOCK_PARTITION = 4 << 20, FLUSH_SECONDS = 120, POLL_MS = 100 };
-
-static void set_defaults(struct bench *bench)
-{
-    bench->sessions = 24;
-    bench->operations = 8;
-    bench->reads = (uint64_t)1 << 31;
-}
 
 struct cluster {
     struct iso_kafka_properties properties;
@@ -248,7 +241,6 @@ const struct bench_kind bench_kafka = {
     .sweeps = sweeps,
     .columns = columns,
     .column_count = COLUMNS,
-    .set_defaults = set_defaults,
     .add_settings = add_settings,
     .measure = measure_kafka,
 };

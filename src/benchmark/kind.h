@@ -1,5 +1,5 @@
 /* What the kinds of `isochron bench` share. A kind is one file with one `struct bench_kind`, and one row in
- * bench.c.
+ * src/app/bench.c.
  *
  * A point is one place in a sweep: a workload, or a file of the user's. It is prepared once and measured a
  * few times, each time in processes of its own (measure/child.h); the median of each column is its row.
@@ -7,6 +7,8 @@
 #ifndef ISO_BENCHMARK_KIND_H
 #define ISO_BENCHMARK_KIND_H
 
+#include "aion/aion.h"
+#include "base/team.h"
 #include "cli/options.h"
 #include "generate/generate.h"
 #include "iso/history.h"
@@ -14,9 +16,9 @@
 
 /* The settings that options name. */
 struct bench {
-    uint64_t sessions, transactions, operations, keys, reads, seed;
-    int distribution, level;
-    uint64_t rate, delay, deviation; /* arrivals: transactions a second, milliseconds */
+    struct iso_generate_options generate;
+    uint64_t rate;             /* arrivals: transactions a second */
+    uint32_t delay, deviation; /* milliseconds */
     uint64_t batch, retention, settle;
     uint64_t memory;     /* spill: the limit */
     const char *spill;   /* and where the store lies; NULL: among temporary files */
@@ -45,7 +47,7 @@ struct bench_kind {
     bool (*applies)(const struct bench_point *point); /* whether the experiment can be measured there; NULL: always */
     const struct iso_figure_column *columns;
     size_t column_count;
-    void (*set_defaults)(struct bench *bench);
+    void (*set_defaults)(struct bench *bench); /* where they are others than most kinds'; may be NULL */
     void (*add_settings)(const struct bench *bench, char *text, size_t size);       /* its own; may be NULL */
     enum iso_status (*prepare)(struct bench_point *point, struct iso_error *error); /* may be NULL */
     enum iso_status (*measure)(struct bench_point *point, double *numbers, struct iso_error *error);
@@ -55,7 +57,8 @@ extern const struct bench_kind bench_chronos, bench_aion, bench_spill, bench_dec
 
 #define BENCH_MEBIBYTES(bytes) ((double)(bytes) / 1048576.0)
 
-struct iso_generate_options bench_generate_options(const struct bench *bench);
+/* An engine of these settings, without deadlines, whose events nobody looks at. */
+struct iso_aion_options bench_engine_options(const struct bench *bench, struct iso_team *team);
 
 /* Generates the point's workload into `history`, in the order of commits, and finishes it. */
 enum iso_status bench_generate(const struct bench *bench, struct iso_history *history, struct iso_error *error);

@@ -86,9 +86,8 @@ static enum iso_status take_lines(struct bench_messages *messages, int file, str
 
 static void generate_messages(struct sink *sink, const struct bench *bench)
 {
-    struct iso_generate_options options = bench_generate_options(bench);
     struct iso_generated generated;
-    iso_generate(&options, encode_transaction, sink, &generated);
+    iso_generate(&bench->generate, encode_transaction, sink, &generated);
     iso_generated_release(&generated);
 }
 

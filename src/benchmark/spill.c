@@ -55,11 +55,8 @@ static const char *const sweeps[] = {"txns", "ops", "keys", "dist", "reads", NUL
 
 static void set_defaults(struct bench *bench)
 {
-    bench->sessions = 24;
-    bench->operations = 8;
-    bench->keys = 1000000;
-    bench->transactions = 1000000;
-    bench->reads = (uint64_t)1 << 31;
+    bench->generate.keys = 1000000;
+    bench->generate.transactions = 1000000;
     bench->memory = (uint64_t)128 << 20;
     bench->retention = 200000;
 }
@@ -107,10 +104,10 @@ static uint64_t draw_zipf(struct simulation *simulation)
 
 static uint32_t draw_key(struct simulation *simulation)
 {
-    uint64_t keys = simulation->bench->keys, rank;
-    if (simulation->bench->distribution == ISO_ZIPF)
+    uint64_t keys = simulation->bench->generate.keys, rank;
+    if (simulation->bench->generate.distribution == ISO_ZIPF)
         rank = draw_zipf(simulation);
-    else if (simulation->bench->distribution == ISO_HOTSPOT && iso_rng_below(&simulation->rng, 5))
+    else if (simulation->bench->generate.distribution == ISO_HOTSPOT && iso_rng_below(&simulation->rng, 5))
         rank = iso_rng_below(&simulation->rng, keys / 5 + 1);
     else
         rank = iso_rng_below(&simulation->rng, keys);
@@ -151,7 +148,7 @@ static iso_atom name_of(struct simulation *simulation, uint32_t key)
 static void begin_transaction(struct simulation *simulation, uint64_t sts, uint64_t cts, bool alone)
 {
     struct iso_history *block = &simulation->block;
-    iso_atom session = (iso_atom)(simulation->done % simulation->bench->sessions);
+    iso_atom session = (iso_atom)(simulation->done % simulation->bench->generate.sessions);
     uint32_t t = iso_history_begin(block, iso_atoms_unsigned(&block->atoms, simulation->done), session, ISO_COMMITTED,
                                    simulation->done);
     if (alone)
@@ -178,7 +175,7 @@ static void start_reader(struct simulation *simulation)
     simulation->reader_count++;
     reader->commits = simulation->done + bench->retention / 4;
     reader->sts = 2 * simulation->done;
-    for (uint32_t i = 0; i < bench->operations; i++) {
+    for (uint32_t i = 0; i < bench->generate.operations; i++) {
         reader->keys[i] = draw_key(simulation);
         reader->versions[i] = simulation->version[reader->keys[i]];
     }
@@ -190,7 +187,7 @@ static bool commit_reader(struct simulation *simulation)
     if (!simulation->reader_count || reader->commits > simulation->done)
         return false;
     begin_transaction(simulation, reader->sts, 2 * simulation->done + 2, true);
-    for (uint32_t i = 0; i < simulation->bench->operations; i++)
+    for (uint32_t i = 0; i < simulation->bench->generate.operations; i++)
         add_operation(simulation, ISO_READ, reader->keys[i], reader->versions[i]);
     simulation->reader_first = (simulation->reader_first + 1) % simulation->reader_capacity;
     simulation->reader_count--;
@@ -205,9 +202,9 @@ static void execute_transaction(struct simulation *simulation)
     if (commit_reader(simulation))
         return;
     begin_transaction(simulation, 2 * simulation->done + 1, 2 * simulation->done + 2, false);
-    for (uint32_t i = 0; i < bench->operations; i++) {
+    for (uint32_t i = 0; i < bench->generate.operations; i++) {
         uint32_t key = draw_key(simulation);
-        bool read = iso_rng_chance(&simulation->rng, bench->reads);
+        bool read = iso_rng_chance(&simulation->rng, bench->generate.read_share);
         add_operation(simulation, read ? ISO_READ : ISO_WRITE, key,
                       read ? simulation->version[key] : ++simulation->version[key]);
     }
@@ -217,25 +214,25 @@ static void simulation_init(struct simulation *simulation, const struct bench *b
 {
     memset(simulation, 0, sizeof *simulation);
     simulation->bench = bench;
-    iso_rng_seed(&simulation->rng, bench->seed);
+    iso_rng_seed(&simulation->rng, bench->generate.seed);
     iso_history_init(&simulation->block);
-    simulation->version = mmap(NULL, bench->keys * sizeof *simulation->version, PROT_READ | PROT_WRITE,
+    simulation->version = mmap(NULL, bench->generate.keys * sizeof *simulation->version, PROT_READ | PROT_WRITE,
                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (simulation->version == MAP_FAILED)
-        iso_out_of_memory(bench->keys * sizeof *simulation->version);
+        iso_out_of_memory(bench->generate.keys * sizeof *simulation->version);
     simulation->reader_capacity = (uint32_t)(bench->retention / 4 / LONG_EVERY + 2);
     simulation->readers = iso_allocate_zeroed(simulation->reader_capacity, sizeof *simulation->readers);
     for (uint32_t i = 0; i < simulation->reader_capacity; i++) {
-        simulation->readers[i].keys = iso_allocate(bench->operations * sizeof(uint32_t));
-        simulation->readers[i].versions = iso_allocate(bench->operations * sizeof(uint32_t));
+        simulation->readers[i].keys = iso_allocate(bench->generate.operations * sizeof(uint32_t));
+        simulation->readers[i].versions = iso_allocate(bench->generate.operations * sizeof(uint32_t));
     }
-    simulation->log_keys = log((double)bench->keys);
+    simulation->log_keys = log((double)bench->generate.keys);
 }
 
 static void simulation_release(struct simulation *simulation)
 {
     iso_history_release(&simulation->block);
-    munmap(simulation->version, simulation->bench->keys * sizeof *simulation->version);
+    munmap(simulation->version, simulation->bench->generate.keys * sizeof *simulation->version);
     for (uint32_t i = 0; i < simulation->reader_capacity; i++) {
         iso_free(simulation->readers[i].keys);
         iso_free(simulation->readers[i].versions);
@@ -263,25 +260,12 @@ struct run {
     struct moment shown;
 };
 
-static void pass_over(void *context, const struct iso_aion_event *event)
-{
-    (void)context, (void)event;
-}
-
 static struct iso_aion *new_engine(const struct bench *bench, struct iso_team *team)
 {
-    struct iso_aion_options options;
-    iso_aion_options_init(&options);
-    options.level = (enum iso_level)bench->level;
-    options.shards = bench->threads ? (uint32_t)bench->threads : 1;
-    options.run = iso_team_run;
-    options.runner = team;
-    options.finality_timeout_ms = 0;
-    options.retention = bench->retention ? bench->retention : ISO_AION_FOREVER;
+    struct iso_aion_options options = bench_engine_options(bench, team);
     options.memory_limit = bench->memory;
     options.memory_in_use = app_memory_in_use;
     options.spill = bench->spill ? bench->spill : app_temporary_folder();
-    options.emit = pass_over;
     return iso_aion_new(&options);
 }
 
@@ -395,7 +379,7 @@ static enum iso_status run_all(void *context, double *numbers, struct iso_error 
     simulation_init(&run.simulation, run.bench);
     struct iso_team *team = iso_team_new((uint32_t)run.bench->threads);
     run.engine = new_engine(run.bench, team);
-    for (uint64_t left = run.bench->transactions; left && status == ISO_OK && goes_on(&run);) {
+    for (uint64_t left = run.bench->generate.transactions; left && status == ISO_OK && goes_on(&run);) {
         uint32_t count = (uint32_t)(left < run.bench->batch ? left : run.bench->batch);
         status = feed_engine(&run, count, error);
         left -= count;

@@ -20,10 +20,10 @@ struct sweep {
 #define NO_NUMBER ((size_t)-1)
 
 static const struct sweep sweeps[] = {
-    {"sessions", "10,25,50,100,200", offsetof(struct bench, sessions)},
-    {"txns", NULL, offsetof(struct bench, transactions)},
-    {"ops", "5,10,15,20,30", offsetof(struct bench, operations)},
-    {"keys", "100,1k,10k,100k", offsetof(struct bench, keys)},
+    {"sessions", "10,25,50,100,200", offsetof(struct bench, generate.sessions)},
+    {"txns", NULL, offsetof(struct bench, generate.transactions)},
+    {"ops", "5,10,15,20,30", offsetof(struct bench, generate.operations)},
+    {"keys", "100,1k,10k,100k", offsetof(struct bench, generate.keys)},
     {"dist", "uniform,zipf,hotspot", NO_NUMBER},
     {"reads", "0.1,0.3,0.5,0.7,0.9", NO_NUMBER},
     {"delay", "0,50,100,200,400", offsetof(struct bench, delay)},
@@ -48,7 +48,7 @@ static const char *values_of(const struct bench_run *run, const struct sweep *sw
     size_t used = 0;
     if (run->values || sweep->values)
         return run->values ? run->values : sweep->values;
-    uint64_t middle = *(const uint64_t *)((const char *)run->bench + sweep->number), last = 0;
+    uint64_t middle = *(const uint32_t *)((const char *)run->bench + sweep->number), last = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         uint64_t value = middle * parts[i].times / parts[i].by;
         if (value > last)
@@ -77,7 +77,7 @@ static bool next_value(const char **at, char value[VALUE_LIMIT])
 
 static enum iso_status check_size(const struct bench_run *run, const struct bench *bench)
 {
-    if (bench->transactions * bench->operations >> 32)
+    if ((uint64_t)bench->generate.transactions * bench->generate.operations >> 32)
         return iso_error_set(&run->app->error, ISO_BAD_INPUT, "--txns times --ops must stay below 2^32");
     return ISO_OK;
 }
@@ -233,7 +233,7 @@ static enum iso_status measure_sweep(const struct bench_run *run, const struct s
         struct bench bench = *run->bench;
         app_option_set(run->app, sweep->name, value, &bench);
         if (sweep->number != NO_NUMBER)
-            snprintf(value, sizeof value, "%" PRIu64, *(uint64_t *)((char *)&bench + sweep->number));
+            snprintf(value, sizeof value, "%" PRIu32, *(uint32_t *)((char *)&bench + sweep->number));
         show_progress(progress, run, sweep->name, value);
         measure_point(run, &bench, NULL, sweep->name, value);
     }
@@ -270,14 +270,14 @@ void bench_settings(const struct bench_run *run, char *text, size_t size)
 {
     static const char *const distributions[] = {"uniform", "zipf", "hotspot"};
     const struct bench *bench = run->bench;
-    size_t used =
-        (size_t)snprintf(text, size, "%s --level %s", run->kind->name, iso_level_name((enum iso_level)bench->level));
+    size_t used = (size_t)snprintf(text, size, "%s --level %s", run->kind->name, iso_level_name(bench->generate.level));
     if (!run->files->count)
         used += (size_t)snprintf(text + used, size - used,
-                                 " --sessions %" PRIu64 " --txns %" PRIu64 " --ops %" PRIu64 " --keys %" PRIu64
+                                 " --sessions %" PRIu32 " --txns %" PRIu32 " --ops %" PRIu32 " --keys %" PRIu32
                                  " --dist %s --reads %.4g --seed %" PRIu64,
-                                 bench->sessions, bench->transactions, bench->operations, bench->keys,
-                                 distributions[bench->distribution], (double)bench->reads / 4294967296.0, bench->seed);
+                                 bench->generate.sessions, bench->generate.transactions, bench->generate.operations,
+                                 bench->generate.keys, distributions[bench->generate.distribution],
+                                 (double)bench->generate.read_share / 4294967296.0, bench->generate.seed);
     if (bench->threads)
         used += (size_t)snprintf(text + used, size - used, " --threads %" PRIu64, bench->threads);
     if (run->kind->add_settings)

@@ -13,16 +13,23 @@
 #include "formats/write_history.h"
 #include "measure/child.h"
 
-struct iso_generate_options bench_generate_options(const struct bench *bench)
+static void pass_over(void *context, const struct iso_aion_event *event)
 {
-    return (struct iso_generate_options){.sessions = (uint32_t)bench->sessions,
-                                         .transactions = (uint32_t)bench->transactions,
-                                         .operations = (uint32_t)bench->operations,
-                                         .keys = (uint32_t)bench->keys,
-                                         .read_share = bench->reads,
-                                         .distribution = (enum iso_distribution)bench->distribution,
-                                         .level = (enum iso_level)bench->level,
-                                         .seed = bench->seed};
+    (void)context, (void)event;
+}
+
+struct iso_aion_options bench_engine_options(const struct bench *bench, struct iso_team *team)
+{
+    struct iso_aion_options options;
+    iso_aion_options_init(&options);
+    options.level = bench->generate.level;
+    options.shards = bench->threads ? (uint32_t)bench->threads : 1;
+    options.run = iso_team_run;
+    options.runner = team;
+    options.finality_timeout_ms = 0;
+    options.retention = bench->retention ? bench->retention : ISO_AION_FOREVER;
+    options.emit = pass_over;
+    return options;
 }
 
 static bool append_block(void *context, const struct iso_history *block)
@@ -33,10 +40,9 @@ static bool append_block(void *context, const struct iso_history *block)
 
 enum iso_status bench_generate(const struct bench *bench, struct iso_history *history, struct iso_error *error)
 {
-    struct iso_generate_options options = bench_generate_options(bench);
     struct iso_generated generated;
     iso_history_input(history, "generated");
-    iso_generate(&options, append_block, history, &generated);
+    iso_generate(&bench->generate, append_block, history, &generated);
     iso_generated_release(&generated);
     return iso_history_finish(history, error);
 }
@@ -59,12 +65,11 @@ static bool write_block(void *context, const struct iso_history *block)
 static enum iso_status write_file(void *context, double *numbers, struct iso_error *error)
 {
     const struct bench_point *point = context;
-    struct iso_generate_options options = bench_generate_options(&point->bench);
     struct iso_generated generated;
     struct file_sink sink = {.error = error};
     iso_output_to(&sink.output, point->descriptor, "the temporary file of a history");
     iso_history_writer_init(&sink.writer, &sink.output, ISO_FORMAT_NATIVE);
-    iso_generate(&options, write_block, &sink, &generated);
+    iso_generate(&point->bench.generate, write_block, &sink, &generated);
     iso_history_writer_end(&sink.writer);
     iso_generated_release(&generated);
     iso_output_flush(&sink.output);

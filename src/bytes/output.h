@@ -1,12 +1,12 @@
 /* Buffered output that remembers its first write error: to stdout, to a text in memory, to a file by temporary file and
  * rename, packed by zstd where the name ends in `.zst`.
  *
- * Callers write without looking at a status; iso_output_close says whether everything reached its place. A
- * file appears whole under its name or not at all, and until then it has no name where the file system can do
- * that, so that a process that is killed leaves nothing behind. It is its user's alone, in a folder that is safe
- * (base/own.h). What exists and is no regular file (a device, a FIFO) is written in place. Ownership: the output owns descriptor, buffer and temporary file until it is
- * closed or discarded. Threads: one at a time. The process is expected to ignore SIGPIPE, so that a closed
- * pipe is an error like others.
+ * Callers write without looking at a status; iso_output_close says whether everything reached its place. A file appears
+ * whole under its name or not at all, and until then it has no name where the file system can do that, so that a
+ * process that is killed leaves nothing behind. It is its user's alone, in a folder that is safe (base/own.h). What
+ * exists and is no regular file (a device, a FIFO) is written in place. Ownership: the output owns descriptor, buffer
+ * and temporary file until it is closed or discarded. Threads: one at a time. The process is expected to ignore
+ * SIGPIPE, so that a closed pipe is an error like others.
  */
 #ifndef ISO_BYTES_OUTPUT_H
 #define ISO_BYTES_OUTPUT_H

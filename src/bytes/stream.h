@@ -1,8 +1,8 @@
 /* Lines out of an input (bytes/input.h), and bytes into a file that grows while others may read it.
  *
- * A reader hands out lines of any length up to a bound (a capture's line holds a whole Kafka message). A writer
- * writes in place, packed where the name ends in `.zst`, "-" is stdout: unlike bytes/output.h, whose files appear whole or
- * not at all, a capture that is cut off is readable up to its last flush.
+ * A reader hands out lines of any length up to a bound (a capture's line holds a whole Kafka message). A writer writes
+ * in place, packed where the name ends in `.zst`, "-" is stdout: unlike bytes/output.h, whose files appear whole or not
+ * at all, a capture that is cut off is readable up to its last flush.
  * Ownership: streams own their file and buffers. Threads: one at a time. Errors name the file.
  */
 #ifndef ISO_BYTES_STREAM_H
@@ -22,8 +22,8 @@ struct iso_stream_writer;
 struct iso_stream_reader *iso_stream_reader_new(const char *path, struct iso_error *error); /* NULL on error */
 void iso_stream_reader_free(struct iso_stream_reader *reader);
 
-/* The next line without its newline, with ISO_STREAM_PADDING readable bytes behind it, valid until the next call; false at the end (error->status ISO_OK) or on error.
- * The last line needs no newline. */
+/* The next line without its newline, with ISO_STREAM_PADDING readable bytes behind it, valid until the next call; false
+ * at the end (error->status ISO_OK) or on error. The last line needs no newline. */
 bool iso_stream_read_line(struct iso_stream_reader *reader, const char **line, size_t *length, struct iso_error *error);
 
 /* Whether the line that was handed out last has no newline, and at the end: whether the packed bytes end inside a

@@ -1,6 +1,5 @@
 #define _GNU_SOURCE
 #include "chronos/writers.h"
-#include "base/hash.h"
 
 #include <stdlib.h>
 
@@ -19,59 +18,22 @@ struct occurrences {
 
 void writers_init(struct writers *writers, const struct iso_history *history)
 {
-    enum { SLOTS = 256 };
-    *writers = (struct writers){.history = history, .slot_mask = SLOTS - 1};
-    writers->pairs = iso_allocate(SLOTS * sizeof *writers->pairs);
-    writers->numbers = iso_allocate_zeroed(SLOTS, sizeof *writers->numbers);
+    *writers = (struct writers){.history = history};
     writers->key_bits = iso_allocate_zeroed((size_t)history->key_count / 64 + 1, sizeof *writers->key_bits);
 }
 
 void writers_release(struct writers *writers)
 {
-    iso_free(writers->pairs);
-    iso_free(writers->numbers);
+    iso_number_map_release(&writers->pairs);
     iso_free(writers->key_bits);
     iso_free(writers->first);
     iso_free(writers->transactions);
 }
 
-static uint32_t slot_of(const struct writers *writers, uint64_t pair)
-{
-    uint32_t slot = (uint32_t)iso_hash_number(pair) & writers->slot_mask;
-    while (writers->numbers[slot] && writers->pairs[slot] != pair)
-        slot = (slot + 1) & writers->slot_mask;
-    return slot;
-}
-
-static void grow_writers(struct writers *writers)
-{
-    struct writers old = *writers;
-    size_t slots = ((size_t)old.slot_mask + 1) * 2;
-    writers->slot_mask = (uint32_t)(slots - 1);
-    writers->pairs = iso_allocate(slots * sizeof *writers->pairs);
-    writers->numbers = iso_allocate_zeroed(slots, sizeof *writers->numbers);
-    for (size_t i = 0; i <= old.slot_mask; i++) {
-        if (!old.numbers[i])
-            continue;
-        uint32_t slot = slot_of(writers, old.pairs[i]);
-        writers->pairs[slot] = old.pairs[i];
-        writers->numbers[slot] = old.numbers[i];
-    }
-    iso_free(old.pairs);
-    iso_free(old.numbers);
-}
-
 void writers_need(struct writers *writers, uint32_t key, iso_atom value)
 {
-    uint64_t pair = (uint64_t)key << 32 | value;
-    uint32_t slot = slot_of(writers, pair);
-    if (writers->numbers[slot])
-        return;
-    writers->pairs[slot] = pair;
-    writers->numbers[slot] = ++writers->pair_count;
+    iso_number_map_add(&writers->pairs, iso_number_pair(key, value), writers->pairs.count);
     writers->key_bits[key / 64] |= (uint64_t)1 << key % 64;
-    if (writers->pair_count > writers->slot_mask / 4 * 3)
-        grow_writers(writers);
 }
 
 /* ---- their writers ---- */
@@ -87,12 +49,7 @@ static enum writer_class class_of(uint8_t status, bool is_final)
 
 static void add_writer(struct occurrences *found, struct occurrence occurrence)
 {
-    if (found->count == found->capacity) {
-        size_t next = iso_column_capacity(found->capacity, found->count + 1);
-        found->items =
-            iso_column_grow(found->items, found->capacity * sizeof *found->items, next * sizeof *found->items);
-        found->capacity = next;
-    }
+    ISO_GROW_COLUMN(found->items, found->count, found->capacity);
     found->items[found->count++] = occurrence;
 }
 
@@ -106,12 +63,12 @@ static void look_at_run(const struct writers *writers, struct occurrences *found
     for (uint32_t i = 0; i < count; i++) {
         uint32_t value = history->value[chronos_operation_of(run[i])];
         bool is_final = list || value == last;
-        uint32_t pair = writers->numbers[slot_of(writers, (uint64_t)key << 32 | value)];
-        if (!pair || (!list && is_final && i + 1 < count))
+        uint32_t pair = iso_number_map_get(&writers->pairs, iso_number_pair(key, value));
+        if (pair == ISO_NONE || (!list && is_final && i + 1 < count))
             continue; /* the same value once more: the last one stands for it */
-        add_writer(found, (struct occurrence){(pair - 1) * WRITER_CLASSES +
-                                                  class_of(iso_status_of(history, transaction), is_final),
-                                              transaction});
+        add_writer(found,
+                   (struct occurrence){pair * WRITER_CLASSES + class_of(iso_status_of(history, transaction), is_final),
+                                       transaction});
     }
 }
 
@@ -136,7 +93,7 @@ static void look_at_transaction(const struct writers *writers, struct occurrence
 /* Counting sort by pair and class. */
 static void group_occurrences(struct writers *writers, const struct occurrences *found)
 {
-    size_t groups = (size_t)writers->pair_count * WRITER_CLASSES;
+    size_t groups = (size_t)writers->pairs.count * WRITER_CLASSES;
     uint32_t *first = iso_allocate_zeroed(groups + 2, sizeof *first);
     writers->transactions = iso_allocate((found->count + 1) * sizeof *writers->transactions);
     writers->transaction_count = (uint32_t)found->count;
@@ -221,15 +178,16 @@ void writers_find(struct writers *writers, struct chronos_shard *shard)
         look_at_transaction(writers, &found, shard->sorted, t);
     group_occurrences(writers, &found);
     iso_column_free(found.items, found.capacity * sizeof *found.items);
-    for (size_t slot = 0; slot <= writers->slot_mask; slot++) {
-        if (writers->numbers[slot])
-            sort_classes(writers, writers->numbers[slot] - 1, (uint32_t)(writers->pairs[slot] >> 32));
+    for (size_t slot = 0; writers->pairs.slots && slot <= writers->pairs.mask; slot++) {
+        const struct iso_number_slot *pair = &writers->pairs.slots[slot];
+        if (pair->value)
+            sort_classes(writers, pair->value - 1, (uint32_t)(pair->number >> 32));
     }
 }
 
 struct writer_span writers_of(const struct writers *writers, uint32_t key, iso_atom value, enum writer_class class)
 {
-    uint32_t pair = writers->numbers[slot_of(writers, (uint64_t)key << 32 | value)];
-    const uint32_t *span = writers->first + (size_t)(pair - 1) * WRITER_CLASSES + class;
+    uint32_t pair = iso_number_map_get(&writers->pairs, iso_number_pair(key, value));
+    const uint32_t *span = writers->first + (size_t)pair * WRITER_CLASSES + class;
     return (struct writer_span){writers->transactions + span[0], span[1] - span[0]};
 }

@@ -6,6 +6,7 @@
 #ifndef ISO_CHRONOS_WRITERS_H
 #define ISO_CHRONOS_WRITERS_H
 
+#include "base/number_map.h"
 #include "chronos/chronos_private.h"
 
 enum writer_class {
@@ -19,11 +20,9 @@ enum writer_class {
 
 struct writers {
     const struct iso_history *history;
-    uint64_t *pairs;   /* open addressing: key << 32 | value */
-    uint32_t *numbers; /* by slot: the pair's number + 1; 0: free */
-    uint32_t slot_mask, pair_count;
-    uint64_t *key_bits; /* keys with a pair */
-    uint32_t *first;    /* by pair and class: into `transactions`; one more at the end */
+    struct iso_number_map pairs; /* of key and value: numbers of them */
+    uint64_t *key_bits;          /* keys with a pair */
+    uint32_t *first;             /* by pair and class: into `transactions`; one more at the end */
     uint32_t *transactions;
     uint32_t transaction_count;
 };

@@ -3,48 +3,25 @@
 #define PLACE(member) offsetof(struct app_common, member)
 
 const struct app_option app_common_options[] = {
-    {.type = APP_GROUP, .help = "Of every command"},
-    {.type = APP_TEXT,
-     .name = "config",
-     .argument = "FILE",
-     .offset = PLACE(config),
-     .help = "Take options from FILE, lines of name = value. Environment variables\n"
-             "such as ISOCHRON_MAX_VIOLATIONS override the file; arguments override\n"
-             "both.",
-     .argument_only = true},
-    {.type = APP_FLAG,
-     .name = "print-config",
-     .offset = PLACE(print_config),
-     .help = "Print each option's value and where it comes from, without secrets,\nand do nothing else.",
-     .argument_only = true},
-    {.type = APP_CHOICE,
-     .name = "log-format",
-     .choices = "text|json",
-     .offset = PLACE(log_format),
-     .help = "The form of messages on standard error (text)."},
-    {.type = APP_NUMBER,
-     .name = "log-limit",
-     .argument = "BYTES",
-     .offset = PLACE(log_limit),
-     .most = UINT64_MAX,
-     .help = "The most bytes of remarks and warnings in an hour (10M). Further lines\n"
-             "are dropped, and their number is reported. 0: no limit. Errors are\n"
-             "always printed."},
-    {.type = APP_FLAG,
-     .name = "core",
-     .offset = PLACE(core),
-     .help = "Let a crash leave a core dump, which contains data, and let debuggers\n"
-             "attach."},
-    {.type = APP_FLAG,
-     .name = "help",
-     .letter = 'h',
-     .offset = PLACE(help),
-     .help = "Print this.",
-     .argument_only = true},
-    {.type = APP_FLAG,
-     .name = "version",
-     .offset = PLACE(version),
-     .help = "Print the version.",
-     .argument_only = true},
+    APP_ROW_GROUP("Of every command"),
+    APP_ROW_TEXT("config", "FILE", PLACE(config),
+                 "Take options from FILE, lines of name = value. Environment variables\n"
+                 "such as ISOCHRON_MAX_VIOLATIONS override the file; arguments override\n"
+                 "both.",
+                 .argument_only = true),
+    APP_ROW_FLAG("print-config", PLACE(print_config),
+                 "Print each option's value and where it comes from, without secrets,\n"
+                 "and do nothing else.",
+                 .argument_only = true),
+    APP_ROW_CHOICE("log-format", "text|json", PLACE(log_format), "The form of messages on standard error (text)."),
+    APP_ROW_NUMBER("log-limit", "BYTES", PLACE(log_limit), 0, UINT64_MAX,
+                   "The most bytes of remarks and warnings in an hour (10M). Further lines\n"
+                   "are dropped, and their number is reported. 0: no limit. Errors are\n"
+                   "always printed."),
+    APP_ROW_FLAG("core", PLACE(core),
+                 "Let a crash leave a core dump, which contains data, and let debuggers\n"
+                 "attach."),
+    APP_ROW_FLAG("help", PLACE(help), "Print this.", .letter = 'h', .argument_only = true),
+    APP_ROW_FLAG("version", PLACE(version), "Print the version.", .argument_only = true),
     {.type = APP_END},
 };

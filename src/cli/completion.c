@@ -56,22 +56,18 @@ static void each_command(struct iso_text *text, const struct app_command *const 
 
 static void bash_command_name(struct iso_text *text, const struct app_command *command)
 {
-    iso_text_put(text, " ");
-    iso_text_put(text, command->name);
+    iso_text_format(text, " %s", command->name);
 }
 
 static void bash_option_name(struct iso_text *text, const struct app_command *command, const struct app_option *option)
 {
     (void)command;
-    iso_text_put(text, " --");
-    iso_text_put(text, option->name);
+    iso_text_format(text, " --%s", option->name);
 }
 
 static void bash_options(struct iso_text *text, const struct app_command *command)
 {
-    iso_text_put(text, "    ");
-    iso_text_put(text, command->name);
-    iso_text_put(text, ") options='");
+    iso_text_format(text, "    %s) options='", command->name);
     each_option(text, command, bash_option_name);
     iso_text_put(text, "'");
     if (command->words) {
@@ -86,15 +82,9 @@ static void bash_options(struct iso_text *text, const struct app_command *comman
 static void bash_pattern(struct iso_text *text, const struct app_command *command, const struct app_option *option)
 {
     char letter[2] = {option->letter, 0};
-    iso_text_put(text, "    '");
-    iso_text_put(text, command->name);
-    iso_text_put(text, " --");
-    iso_text_put(text, option->name);
+    iso_text_format(text, "    '%s --%s", command->name, option->name);
     if (option->letter) {
-        iso_text_put(text, "' | '");
-        iso_text_put(text, command->name);
-        iso_text_put(text, " -");
-        iso_text_put(text, letter);
+        iso_text_format(text, "' | '%s -%s", command->name, letter);
     }
     iso_text_put(text, "') ");
 }
@@ -192,9 +182,7 @@ static void zsh_action(struct iso_text *text, const struct app_option *option)
 static void zsh_spelling(struct iso_text *text, const struct app_option *option, const char *spelling)
 {
     struct iso_text sentence = app_first_sentence(option->help);
-    iso_text_put(text, " \\\n            '");
-    iso_text_put(text, option->type == APP_TEXTS ? "*" : "");
-    iso_text_put(text, spelling);
+    iso_text_format(text, " \\\n            '%s%s", option->type == APP_TEXTS ? "*" : "", spelling);
     if (option->type != APP_FLAG)
         iso_text_put(text, spelling[1] == '-' ? "=" : "+");
     iso_text_put(text, "[");
@@ -220,9 +208,7 @@ static void zsh_option(struct iso_text *text, const struct app_command *command,
 
 static void zsh_command(struct iso_text *text, const struct app_command *command)
 {
-    iso_text_put(text, "        ");
-    iso_text_put(text, command->name);
-    iso_text_put(text, ")\n            _arguments -S");
+    iso_text_format(text, "        %s)\n            _arguments -S", command->name);
     each_option(text, command, zsh_option);
     if (command->words) {
         iso_text_put(text, " \\\n            '1:what:(");
@@ -234,9 +220,7 @@ static void zsh_command(struct iso_text *text, const struct app_command *command
 
 static void zsh_summary(struct iso_text *text, const struct app_command *command)
 {
-    iso_text_put(text, "            '");
-    iso_text_put(text, command->name);
-    iso_text_put(text, ":");
+    iso_text_format(text, "            '%s:", command->name);
     zsh_put(text, command->summary, strlen(command->summary));
     iso_text_put(text, "'\n");
 }
@@ -282,9 +266,7 @@ static void fish_put(struct iso_text *text, const char *bytes, size_t size)
 
 static void fish_line(struct iso_text *text, const struct app_command *command)
 {
-    iso_text_put(text, "complete -c isochron -n '__fish_seen_subcommand_from ");
-    iso_text_put(text, command->name);
-    iso_text_put(text, "'");
+    iso_text_format(text, "complete -c isochron -n '__fish_seen_subcommand_from %s'", command->name);
 }
 
 static void fish_option(struct iso_text *text, const struct app_command *command, const struct app_option *option)
@@ -292,11 +274,9 @@ static void fish_option(struct iso_text *text, const struct app_command *command
     struct iso_text sentence = app_first_sentence(option->help);
     char letter[2] = {option->letter, 0};
     fish_line(text, command);
-    iso_text_put(text, " -l ");
-    iso_text_put(text, option->name);
+    iso_text_format(text, " -l %s", option->name);
     if (option->letter) {
-        iso_text_put(text, " -s ");
-        iso_text_put(text, letter);
+        iso_text_format(text, " -s %s", letter);
     }
     if (option->choices) {
         iso_text_put(text, " -x -a '");
@@ -313,9 +293,7 @@ static void fish_option(struct iso_text *text, const struct app_command *command
 
 static void fish_command(struct iso_text *text, const struct app_command *command)
 {
-    iso_text_put(text, "complete -c isochron -f -n __fish_use_subcommand -a ");
-    iso_text_put(text, command->name);
-    iso_text_put(text, " -d ");
+    iso_text_format(text, "complete -c isochron -f -n __fish_use_subcommand -a %s -d ", command->name);
     fish_put(text, command->summary, strlen(command->summary));
     iso_text_put(text, "\n");
     if (command->words) {

@@ -200,8 +200,7 @@ static void print_value(struct iso_text *line, const struct app_option *option, 
                         const struct app_setting *setting)
 {
     char *shown = iso_redacted(value);
-    iso_text_put(line, option->name);
-    iso_text_put(line, " = ");
+    iso_text_format(line, "%s = ", option->name);
     iso_settings_put_value(line, shown);
     print_origin(line, setting);
     iso_free(shown);
@@ -226,9 +225,7 @@ static void print_option(struct iso_text *line, const struct app_option *option,
         print_value(line, option, value.bytes, strongest);
     }
     if (!strongest && !value.used) {
-        iso_text_put(line, "# ");
-        iso_text_put(line, option->name);
-        iso_text_put(line, " is not set\n");
+        iso_text_format(line, "# %s is not set\n", option->name);
     }
     iso_text_release(&value);
 }

@@ -154,11 +154,7 @@ static void man_options(struct iso_text *text, const struct app_option *option)
 
 static void man_command(struct iso_text *text, const struct app_command *command)
 {
-    iso_text_put(text, ".SS isochron ");
-    iso_text_put(text, command->name);
-    iso_text_put(text, "\n.PP\n\\fBisochron ");
-    iso_text_put(text, command->name);
-    iso_text_put(text, "\\fR ");
+    iso_text_format(text, ".SS isochron %s\n.PP\n\\fBisochron %s\\fR ", command->name, command->name);
     man_joined(text, command->usage);
     iso_text_put(text, ".PP\n");
     man_joined(text, command->intro);
@@ -178,9 +174,7 @@ static void write_man(struct iso_text *text, const struct app_command *const *co
     for (const struct app_command *const *command = commands; *command; command++) {
         if ((*command)->hidden)
             continue;
-        iso_text_put(text, ".TP\n\\fB");
-        iso_text_put(text, (*command)->name);
-        iso_text_put(text, "\\fR\n");
+        iso_text_format(text, ".TP\n\\fB%s\\fR\n", (*command)->name);
         man_joined(text, (*command)->summary);
     }
     iso_text_put(text, ".SH COMMANDS\n");
@@ -226,8 +220,7 @@ static void markdown_option(struct iso_text *text, const struct app_option *opti
         iso_text_put_bytes(text, &option->letter, 1);
         iso_text_put(text, "`, `");
     }
-    iso_text_put(text, "--");
-    iso_text_put(text, option->name);
+    iso_text_format(text, "--%s", option->name);
     if (argument) {
         iso_text_put(text, " ");
         markdown_code(text, argument);
@@ -255,9 +248,7 @@ static void markdown_options(struct iso_text *text, const struct app_option *opt
 
 static void markdown_literal(struct iso_text *text, const char *string)
 {
-    iso_text_put(text, "\n```\n");
-    iso_text_put(text, string);
-    iso_text_put(text, "```\n");
+    iso_text_format(text, "\n```\n%s```\n", string);
 }
 
 static void markdown_paragraph(struct iso_text *text, const char *string)
@@ -283,13 +274,7 @@ static void markdown_passages(struct iso_text *text, const struct passage *passa
 
 static void markdown_command(struct iso_text *text, const struct app_command *command)
 {
-    iso_text_put(text, "\n## isochron ");
-    iso_text_put(text, command->name);
-    iso_text_put(text, "\n\n`isochron ");
-    iso_text_put(text, command->name);
-    iso_text_put(text, " ");
-    iso_text_put(text, command->usage);
-    iso_text_put(text, "`\n");
+    iso_text_format(text, "\n## isochron %s\n\n`isochron %s %s`\n", command->name, command->name, command->usage);
     markdown_paragraph(text, command->intro);
     markdown_options(text, command->options);
     iso_text_put(text, "\nExamples:\n");

@@ -18,8 +18,9 @@ enum app_log_format app_log_format_wished(void);
 void app_log_set_format(enum app_log_format format);
 void app_log_set_quiet(bool quiet); /* no remarks; warnings and errors all the same */
 
-/* At most so many bytes of remarks and warnings in an hour, 0 for any number; further ones are counted, which is reported when
- * that begins, with the first of a later hour, and when the limit is set again. Errors are always printed. */
+/* At most so many bytes of remarks and warnings in an hour, 0 for any number; further ones are counted, which is
+ * reported when that begins, with the first of a later hour, and when the limit is set again. Errors are always
+ * printed. */
 void app_log_set_limit(uint64_t bytes);
 uint64_t app_log_dropped(void); /* how many lines were counted only, in all */
 

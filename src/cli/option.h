@@ -33,4 +33,31 @@ struct app_option {
     size_t given;       /* of a flag: a bool that says whether it was said at all; 0: nobody asks */
 };
 
+/* Rows. `place` is the offset in the command's struct; what else a row says follows its help: .letter = 'o'. */
+#define APP_ROW_GROUP(about)                                                                                           \
+    {                                                                                                                  \
+        .type = APP_GROUP, .help = about                                                                               \
+    }
+#define APP_ROW(kind, title, place, ...)                                                                               \
+    {                                                                                                                  \
+        .type = kind, .name = title, .offset = place, __VA_ARGS__                                                      \
+    }
+#define APP_ROW_FLAG(title, place, ...) APP_ROW(APP_FLAG, title, place, .help = __VA_ARGS__)
+#define APP_ROW_CHOICE(title, words, place, ...)                                                                       \
+    APP_ROW(APP_CHOICE, title, place, .choices = words, .help = __VA_ARGS__)
+#define APP_ROW_VALUE(kind, title, value, place, ...)                                                                  \
+    APP_ROW(kind, title, place, .argument = value, .help = __VA_ARGS__)
+#define APP_ROW_TEXT(title, value, place, ...) APP_ROW_VALUE(APP_TEXT, title, value, place, __VA_ARGS__)
+#define APP_ROW_TEXTS(title, value, place, ...) APP_ROW_VALUE(APP_TEXTS, title, value, place, __VA_ARGS__)
+#define APP_ROW_DURATION(title, value, place, ...) APP_ROW_VALUE(APP_DURATION, title, value, place, __VA_ARGS__)
+#define APP_ROW_SHARE(title, value, place, ...) APP_ROW_VALUE(APP_SHARE, title, value, place, __VA_ARGS__)
+#define APP_ROW_RANGE(kind, title, value, place, low, high, ...)                                                       \
+    APP_ROW(kind, title, place, .argument = value, .least = low, .most = high, .help = __VA_ARGS__)
+#define APP_ROW_COUNT(title, value, place, low, high, ...)                                                             \
+    APP_ROW_RANGE(APP_COUNT, title, value, place, low, high, __VA_ARGS__)
+#define APP_ROW_NUMBER(title, value, place, low, high, ...)                                                            \
+    APP_ROW_RANGE(APP_NUMBER, title, value, place, low, high, __VA_ARGS__)
+#define APP_ROW_SECONDS(title, value, place, low, high, ...)                                                           \
+    APP_ROW_RANGE(APP_SECONDS, title, value, place, low, high, __VA_ARGS__)
+
 #endif

@@ -203,8 +203,7 @@ static void put_duration(struct iso_text *text, uint64_t nanoseconds)
     const struct unit *unit = times;
     for (const struct unit *next = unit; next->name && nanoseconds && !(nanoseconds % next->size); next++)
         unit = next;
-    iso_text_put_unsigned(text, nanoseconds / unit->size);
-    iso_text_put(text, unit->name);
+    iso_text_format(text, "%" PRIu64 "%s", nanoseconds / unit->size, unit->name);
 }
 
 static void put_seconds(struct iso_text *text, uint64_t milliseconds)

@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <string.h>
 
 #include "draw/drawing.h"
@@ -5,8 +6,7 @@
 
 static void put_number(struct iso_text *text, const char *before, uint32_t number)
 {
-    iso_text_put(text, before);
-    iso_text_put_unsigned(text, number);
+    iso_text_format(text, "%s%" PRIu32, before, number);
 }
 
 static void put_label(struct iso_text *text, const struct iso_drawing *drawing, uint32_t label)
@@ -37,9 +37,7 @@ void iso_drawing_dot(const struct iso_drawing *drawing, struct iso_text *text)
                      !strcmp(edge->type, "rw") || !strcmp(edge->type, "missed") ? "\", style=dashed];\n" : "\"];\n");
     }
     if (drawing->left_out) {
-        iso_text_put(text, "  label=\"");
-        iso_text_put_unsigned(text, drawing->left_out);
-        iso_text_put(text, " more not drawn\";\n");
+        iso_text_format(text, "  label=\"%" PRIu64 " more not drawn\";\n", drawing->left_out);
     }
     iso_text_put(text, "}\n");
 }

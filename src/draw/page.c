@@ -1,5 +1,6 @@
 #include "draw/page.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,9 +45,7 @@ static void put_parties(const struct iso_argument *argument, struct iso_text *te
     for (uint32_t i = 0; i < argument->party_count; i++) {
         words.used = 0;
         iso_argument_put_party(argument, i, &words);
-        iso_text_put(text, "<tr><th>T");
-        iso_text_put_unsigned(text, i + 1u);
-        iso_text_put(text, "</th><td>");
+        iso_text_format(text, "<tr><th>T%" PRIu32 "</th><td>", i + 1u);
         iso_escape_xml(text, words.bytes, words.used);
         iso_text_put(text, "</td></tr>\n");
     }
@@ -137,8 +136,7 @@ static void put_summary(const struct iso_claims *claims, struct iso_text *text)
         if (!count)
             continue;
         iso_wrong_id(wrong, id);
-        iso_text_put(text, "<tr><td class=\"number\">");
-        iso_text_put_unsigned(text, count);
+        iso_text_format(text, "<tr><td class=\"number\">%" PRIu32, count);
         put_element(text, "</td><td><code>", id, "</code></td>");
         put_element(text, "<td>", wrong->name, "</td></tr>\n");
     }
@@ -198,9 +196,8 @@ void iso_page_write(const struct iso_facts *facts, enum iso_wall wall, struct is
     put_filters(claims, text);
     uint64_t left = claims->count - put_violations(facts, wall, text) + iso_explain_unlisted(claims);
     if (left) {
-        iso_text_put(text, "<p class=\"dim\">");
-        iso_text_put_unsigned(text, left);
-        iso_text_put(text, left == 1 ? " more is not shown.</p>\n" : " more are not shown.</p>\n");
+        iso_text_format(text, "<p class=\"dim\">%" PRIu64 "%s", left,
+                        left == 1 ? " more is not shown.</p>\n" : " more are not shown.</p>\n");
     }
     iso_text_put(text, rest);
 }

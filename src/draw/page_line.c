@@ -19,12 +19,9 @@ static const char *const notes[] = {[ISO_MARK_NONE] = "",
 static void put_row(const struct iso_argument *argument, const struct iso_argument_row *row, struct iso_text *text)
 {
     const char *what = iso_argument_text(argument, row->what_text), *when = iso_argument_text(argument, row->when_text);
-    iso_text_put(text, "<li class=\"");
-    iso_text_put(text, classes[row->mark]);
-    iso_text_put(text, "\"><code class=\"when\">");
+    iso_text_format(text, "<li class=\"%s\"><code class=\"when\">", classes[row->mark]);
     iso_escape_xml(text, when, strlen(when));
-    iso_text_put(text, notes[row->mark]);
-    iso_text_put(text, "</code><span class=\"what\">");
+    iso_text_format(text, "%s</code><span class=\"what\">", notes[row->mark]);
     iso_escape_xml(text, what, strlen(what));
     iso_text_put(text, "</span></li>\n");
 }

@@ -91,9 +91,7 @@ static void put_edge(struct iso_text *text, const struct iso_drawing *drawing, u
     const struct iso_layout_edge *at = &layout->edges[edge];
     const struct iso_layout_point *points = layout->points + at->first_point;
     const char *label = drawing->text.bytes + drawing->edges[edge].label;
-    iso_text_put(text, "<g class=\"l ");
-    iso_text_put(text, drawing->edges[edge].type);
-    iso_text_put(text, "\">");
+    iso_text_format(text, "<g class=\"l %s\">", drawing->edges[edge].type);
     put_title(text, label, NULL);
     put_path(text, points, at->point_count);
     put_head(text, &points[at->point_count - 1], points[at->point_count - 1].y > points[0].y);
@@ -132,9 +130,10 @@ void iso_drawing_svg(const struct iso_drawing *drawing, bool is_alone, struct is
         "height=\"%.0f\">\n",
         -MARGIN, -MARGIN, width, height, width, height);
     if (is_alone) {
-        iso_text_put(text, "<style>svg{background:#f6f7f9}@media(prefers-color-scheme:dark){svg{background:#12171e}}");
-        iso_text_put(text, iso_drawing_style);
-        iso_text_put(text, "</style>\n");
+        iso_text_format(
+            text,
+            "<style>svg{background:#f6f7f9}@media(prefers-color-scheme:dark){svg{background:#12171e}}%s</style>\n",
+            iso_drawing_style);
     }
     for (uint32_t i = 0; i < drawing->edge_count; i++)
         put_edge(text, drawing, i, &layout);

@@ -17,7 +17,7 @@
  *
  * Literals: {"order":[a,b],"key":k}, {"reads":[reader,writer],"key":k}, {"not_reads":[reader,writer],"key":k} (writer
  * null: the initial value), {"before":[event,event]}. An rw edge has "via": whose version was read, null: the initial
- * one. What they mean is told in iso/evidence.h. Threads: one at a time.
+ * one. What they mean is in iso/evidence.h. Threads: one at a time.
  */
 #ifndef ISO_EVIDENCE_EVIDENCE_H
 #define ISO_EVIDENCE_EVIDENCE_H

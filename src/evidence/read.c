@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/number_map.h"
 #include "history/index.h"
 #include "evidence/evidence.h"
 #include "evidence/evidence_private.h"
@@ -16,7 +16,7 @@ struct reader {
     const struct iso_history *history;
     struct iso_evidence *evidence;
     struct iso_error *error;
-    uint32_t *slots, mask; /* tid to transaction + 1 */
+    struct iso_number_map by_tid; /* transactions */
     bool header, last_is_lemma;
 };
 
@@ -37,16 +37,8 @@ static bool missing(struct reader *reader, const char *what, const struct iso_js
 static void index_tids(struct reader *reader)
 {
     const struct iso_history *history = reader->history;
-    reader->mask = 63;
-    while (reader->mask < 2 * (uint64_t)history->transaction_count)
-        reader->mask = 2 * reader->mask + 1;
-    reader->slots = iso_allocate_zeroed((size_t)reader->mask + 1, sizeof *reader->slots);
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        uint32_t slot = (uint32_t)iso_hash_number(history->tid[t]) & reader->mask;
-        while (reader->slots[slot])
-            slot = (slot + 1) & reader->mask;
-        reader->slots[slot] = t + 1;
-    }
+    for (uint32_t t = 0; t < history->transaction_count; t++)
+        iso_number_map_add(&reader->by_tid, history->tid[t], t);
 }
 
 static bool find_transaction(struct reader *reader, const struct iso_json_text *name, uint32_t *transaction)
@@ -54,13 +46,8 @@ static bool find_transaction(struct reader *reader, const struct iso_json_text *
     iso_atom atom;
     if (!iso_atoms_find(&reader->history->atoms, name->at, name->length, &atom))
         return missing(reader, "transaction", name);
-    uint32_t slot = (uint32_t)iso_hash_number(atom) & reader->mask;
-    while (reader->slots[slot] && reader->history->tid[reader->slots[slot] - 1] != atom)
-        slot = (slot + 1) & reader->mask;
-    if (!reader->slots[slot])
-        return missing(reader, "transaction", name);
-    *transaction = reader->slots[slot] - 1;
-    return true;
+    *transaction = iso_number_map_get(&reader->by_tid, atom);
+    return *transaction != ISO_NONE || missing(reader, "transaction", name);
 }
 
 static bool read_transaction(struct reader *reader, bool null, uint32_t *transaction)
@@ -474,7 +461,7 @@ enum iso_status iso_evidence_read(const char *path, const struct iso_history *hi
     if (status == ISO_BAD_INPUT && memmem(reader.file.bytes, reader.file.length, "\"isochron_evidence\"", 19))
         status = error->status = ISO_VIOLATED;
     iso_json_release(&reader.json);
-    iso_free(reader.slots);
+    iso_number_map_release(&reader.by_tid);
     iso_whole_file_release(&reader.file);
     return status;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/index.h"
 #include "base/memory.h"
 #include "formats/format_private.h"
 #include "bytes/whole_file.h"
@@ -170,33 +171,19 @@ static enum iso_status read_log(struct reader *reader, const char *path)
     return status;
 }
 
-/* Open addressing from write id to the logged write. */
-static uint32_t *index_writes(const struct reader *reader, uint64_t *mask)
-{
-    size_t slots = 64;
-    while (slots < reader->write_count * 2)
-        slots *= 2;
-    uint32_t *index = iso_allocate_zeroed(slots, sizeof *index);
-    *mask = slots - 1;
-    for (size_t i = 0; i < reader->write_count; i++) {
-        uint64_t slot = iso_hash_number(reader->writes[i].write) & *mask;
-        while (index[slot])
-            slot = (slot + 1) & *mask;
-        index[slot] = (uint32_t)i + 1;
-    }
-    return index;
-}
-
 /* A read whose writer, key or value hash is not that of the write it names reads what nobody wrote. */
 static void check_reads(struct reader *reader)
 {
-    uint64_t mask;
-    uint32_t *index = index_writes(reader, &mask);
+    struct iso_index writes = {0}; /* by write id */
+    for (uint32_t i = 0; i < reader->write_count; i++)
+        iso_index_add(&writes, iso_hash_number(reader->writes[i].write), i);
     for (size_t i = 0; i < reader->read_count; i++) {
         const struct logged *read = &reader->reads[i];
         bool known = false;
-        for (uint64_t slot = iso_hash_number(read->write) & mask; index[slot] && !known; slot = (slot + 1) & mask) {
-            const struct logged *write = &reader->writes[index[slot] - 1];
+        uint64_t hash = iso_hash_number(read->write);
+        uint32_t at = iso_index_home(hash), number;
+        for (; !known && iso_index_next(&writes, &at, hash, &number); at++) {
+            const struct logged *write = &reader->writes[number];
             known = write->write == read->write && write->transaction == read->transaction && write->key == read->key &&
                     write->hash == read->hash;
         }
@@ -209,7 +196,7 @@ static void check_reads(struct reader *reader)
         reader->history->value[reader->read_operations[i]] =
             iso_atoms_add_string(&reader->history->atoms, text, (size_t)length);
     }
-    iso_free(index);
+    iso_index_release(&writes);
 }
 
 enum iso_status format_cobra_read(const char *path, struct iso_history *history, struct iso_error *error)

@@ -1,5 +1,6 @@
 /* Histories that are directories: which files they are, and whether those are what they seem to be. */
 #define _GNU_SOURCE
+#include <inttypes.h>
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
@@ -114,19 +115,15 @@ void iso_format_files(const char *path, enum iso_format format, struct iso_text 
     if (error.status == ISO_OK)
         iso_paths_list(&taken, path, suffix, &error); /* where it fails, reading it says why */
     for (uint32_t i = 0; i < taken.count && i < NAMED; i++) {
-        iso_text_put(text, i ? ", " : "");
-        iso_text_put(text, strrchr(taken.paths[i], '/') + 1);
+        iso_text_format(text, "%s%s", i ? ", " : "", strrchr(taken.paths[i], '/') + 1);
     }
     if (taken.count > NAMED) {
-        iso_text_put(text, " and ");
-        iso_text_put_unsigned(text, taken.count - NAMED);
-        iso_text_put(text, " more");
+        iso_text_format(text, " and %" PRIu32 " more", taken.count - NAMED);
     }
     uint32_t others = all.count > taken.count ? all.count - taken.count : 0;
     if (others) {
-        iso_text_put(text, "; ");
-        iso_text_put_unsigned(text, others);
-        iso_text_put(text, others == 1 ? " other file is left out" : " other files are left out");
+        iso_text_format(text, "; %" PRIu32 "%s", others,
+                        others == 1 ? " other file is left out" : " other files are left out");
     }
     iso_paths_release(&all);
     iso_paths_release(&taken);

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "base/hash.h"
 #include "base/memory.h"
 
 /* A process and its invocation that has not completed. */
@@ -19,7 +18,7 @@ void elle_release(struct elle *elle)
     for (uint32_t i = 0; i < elle->process_count; i++)
         format_mops_release(&elle->processes[i].mops);
     iso_free(elle->processes);
-    iso_free(elle->slots);
+    iso_number_map_release(&elle->by_process);
     format_mops_release(&elle->mops);
 }
 
@@ -63,35 +62,14 @@ bool elle_kind_of(const char *text, size_t length, uint8_t *kind)
     return true;
 }
 
-static uint32_t slot_of(const struct elle *elle, iso_atom process)
-{
-    uint32_t slot = (uint32_t)iso_hash_number(process) & elle->slot_mask;
-    while (elle->slots[slot] && elle->processes[elle->slots[slot] - 1].process != process)
-        slot = (slot + 1) & elle->slot_mask;
-    return slot;
-}
-
-static void grow_slots(struct elle *elle)
-{
-    iso_free(elle->slots);
-    elle->slot_mask = elle->slot_mask ? 2 * elle->slot_mask + 1 : 63;
-    elle->slots = iso_allocate_zeroed((size_t)elle->slot_mask + 1, sizeof *elle->slots);
-    for (uint32_t i = 0; i < elle->process_count; i++)
-        elle->slots[slot_of(elle, elle->processes[i].process)] = i + 1;
-}
-
 static struct elle_process *find_process(struct elle *elle, iso_atom process)
 {
-    if (2 * elle->process_count >= elle->slot_mask)
-        grow_slots(elle);
-    uint32_t slot = slot_of(elle, process);
-    if (elle->slots[slot])
-        return &elle->processes[elle->slots[slot] - 1];
-    ISO_GROW(elle->processes, elle->process_count, elle->process_capacity);
-    elle->slots[slot] = ++elle->process_count;
-    struct elle_process *added = &elle->processes[elle->process_count - 1];
-    *added = (struct elle_process){.process = process};
-    return added;
+    uint32_t number = iso_number_map_add(&elle->by_process, process, elle->process_count);
+    if (number == elle->process_count) {
+        ISO_GROW(elle->processes, elle->process_count, elle->process_capacity);
+        elle->processes[elle->process_count++] = (struct elle_process){.process = process};
+    }
+    return &elle->processes[number];
 }
 
 /* Its index in the history; where there is none, its place among the operations, as a text no index looks like. */

@@ -10,6 +10,7 @@
 #ifndef ISO_FORMATS_ELLE_H
 #define ISO_FORMATS_ELLE_H
 
+#include "base/number_map.h"
 #include "formats/format_private.h"
 
 enum elle_type { ELLE_NO_TYPE, ELLE_INVOKE, ELLE_OK, ELLE_FAIL, ELLE_INFO };
@@ -33,10 +34,10 @@ struct elle {
     struct format_mops mops; /* of the operation that is being read */
     struct elle_process *processes;
     uint32_t process_count, process_capacity;
-    uint32_t *slots, slot_mask; /* process to its index + 1 */
-    uint64_t count;             /* operations, of all kinds */
-    uint64_t others;            /* completed client operations that are no transactions */
-    char other[64];             /* the function of the first of them */
+    struct iso_number_map by_process; /* its index */
+    uint64_t count;                   /* operations, of all kinds */
+    uint64_t others;                  /* completed client operations that are no transactions */
+    char other[64];                   /* the function of the first of them */
 };
 
 void elle_release(struct elle *elle);

@@ -1,4 +1,5 @@
-/* Elle's histories as elle-cli reads JSON: an array of operations (or one a line); formats/elle.h says what they mean. */
+/* Elle's histories as elle-cli reads JSON: an array of operations (or one a line); formats/elle.h says what they mean.
+ */
 #include "formats/elle.h"
 
 struct reader {

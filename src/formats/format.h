@@ -4,8 +4,8 @@
  * format owns. What no format claims is left to the native reader, whose error then says so. Standard input and other
  * pipes cannot be read twice: they are native unless a format is named.
  *
- * Native and TimeKiller's files stay with native/read.h, which reads them on all processors; the others are read whole, by
- * one thread, one file or directory a history. Threads: one at a time.
+ * Native and TimeKiller's files stay with native/read.h, which reads them on all processors; the others are read whole,
+ * by one thread, one file or directory a history. Threads: one at a time.
  */
 #ifndef ISO_FORMATS_FORMAT_H
 #define ISO_FORMATS_FORMAT_H

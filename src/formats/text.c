@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/memory.h"
+#include "base/number_map.h"
 #include "formats/format_private.h"
 #include "bytes/whole_file.h"
 
@@ -74,33 +74,23 @@ static enum iso_status parse(struct lines *lines, const char *path, const struct
 
 /* Numbers transactions by their first lines; `number_of_line`, and how many lines each has. */
 struct grouping {
-    uint64_t *ids;
-    uint32_t *first_line, *slots, *number_of_line, *start, *order;
+    struct iso_number_map by_id;
+    uint32_t *first_line, *number_of_line, *start, *order;
     uint32_t count;
-    uint64_t mask;
 };
 
 static uint32_t find_group(struct grouping *grouping, uint64_t id, uint32_t line)
 {
-    uint64_t slot = iso_hash_number(id) & grouping->mask;
-    while (grouping->slots[slot] && grouping->ids[grouping->slots[slot] - 1] != id)
-        slot = (slot + 1) & grouping->mask;
-    if (!grouping->slots[slot]) {
-        grouping->ids[grouping->count] = id;
-        grouping->first_line[grouping->count] = line;
-        grouping->slots[slot] = ++grouping->count;
-    }
-    return grouping->slots[slot] - 1;
+    uint32_t group = iso_number_map_add(&grouping->by_id, id, grouping->count);
+    if (group == grouping->count)
+        grouping->first_line[grouping->count++] = line;
+    return group;
 }
 
 static void group(struct grouping *grouping, const struct lines *lines)
 {
-    size_t slots = 64, count = (size_t)lines->count + 1;
-    while (slots < count * 2)
-        slots *= 2;
-    *grouping = (struct grouping){.mask = slots - 1};
-    grouping->slots = iso_allocate_zeroed(slots, sizeof *grouping->slots);
-    grouping->ids = iso_allocate(count * sizeof *grouping->ids);
+    size_t count = (size_t)lines->count + 1;
+    *grouping = (struct grouping){0};
     grouping->first_line = iso_allocate(count * sizeof *grouping->first_line);
     grouping->number_of_line = iso_allocate(count * sizeof *grouping->number_of_line);
     grouping->start = iso_allocate_zeroed(count + 2, sizeof *grouping->start);
@@ -119,8 +109,7 @@ static void group(struct grouping *grouping, const struct lines *lines)
 
 static void release_grouping(struct grouping *grouping)
 {
-    iso_free(grouping->slots);
-    iso_free(grouping->ids);
+    iso_number_map_release(&grouping->by_id);
     iso_free(grouping->first_line);
     iso_free(grouping->number_of_line);
     iso_free(grouping->start);

@@ -14,7 +14,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
-#include "base/hash.h"
+#include "base/number_map.h"
 #include "base/memory.h"
 #include "base/sorted.h"
 #include "formats/format_private.h"
@@ -312,44 +312,24 @@ static enum iso_status read_again(struct reader *reader, const struct iso_paths 
 
 /* ---- values that nobody wrote ---- */
 
-struct written {
-    uint64_t *slots; /* 0: empty, else key << 32 | value, plus 1 */
-    uint64_t mask;
-};
-
-static bool find(struct written *written, uint64_t pair, bool add)
-{
-    uint64_t slot = iso_hash_number(pair) & written->mask;
-    for (; written->slots[slot]; slot = (slot + 1) & written->mask) {
-        if (written->slots[slot] == pair + 1)
-            return true;
-    }
-    if (add)
-        written->slots[slot] = pair + 1;
-    return false;
-}
-
 static void infer_initial(struct iso_history *history)
 {
-    struct written written = {.mask = 63};
-    while (written.mask < 2 * (uint64_t)history->operation_count)
-        written.mask = 2 * written.mask + 1;
-    written.slots = iso_allocate_zeroed(written.mask + 1, sizeof *written.slots);
+    struct iso_number_map written = {0}; /* pairs of key and value */
     uint8_t *done = iso_allocate_zeroed((size_t)history->key_count + 1, 1);
     for (uint32_t o = 0; o < history->operation_count; o++) {
         if (iso_kind_writes(history->kind[o]))
-            find(&written, (uint64_t)history->key[o] << 32 | history->value[o], true);
+            iso_number_map_put(&written, iso_number_pair(history->key[o], history->value[o]), 0);
     }
     for (uint32_t o = 0; o < history->operation_count; o++) {
         uint32_t key = history->key[o], value = history->value[o];
         if (iso_kind_writes(history->kind[o]) || value == ISO_ABSENT || done[key] ||
-            find(&written, (uint64_t)key << 32 | value, false))
+            iso_number_map_get(&written, iso_number_pair(key, value)) != ISO_NUMBER_NONE)
             continue;
         done[key] = 1;
         iso_history_initial(history, history->key_atom[key], value, false);
     }
     iso_free(done);
-    iso_free(written.slots);
+    iso_number_map_release(&written);
 }
 
 enum iso_status format_viper_read(const char *path, struct iso_history *history, struct iso_error *error)

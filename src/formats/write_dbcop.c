@@ -1,4 +1,4 @@
-/* dbcop's bincode: little-endian numbers of 8 bytes; see format_dbcop.c. */
+/* dbcop's bincode: little-endian numbers of 8 bytes; see dbcop.c. */
 #include <string.h>
 
 #include "formats/plain.h"

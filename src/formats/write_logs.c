@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/memory.h"
+#include "base/number_map.h"
 #include "bytes/output_directory.h"
 #include "formats/plain.h"
 #include "formats/write_history_private.h"
@@ -113,10 +113,7 @@ static void cobra_transaction(struct logs *logs, uint32_t t)
 static bool find_writes(struct logs *logs)
 {
     const struct iso_history *history = logs->plain.history;
-    uint64_t size = 64;
-    while (size < 2 * (uint64_t)history->operation_count)
-        size *= 2;
-    uint32_t *slots = iso_allocate_zeroed(size, sizeof *slots); /* operation + 1 */
+    struct iso_number_map writes = {0};
     bool unique = true;
     for (int reads = 0; reads < 2; reads++) {
         for (uint32_t p = 0; p < logs->plain.place_count; p++) {
@@ -125,18 +122,13 @@ static bool find_writes(struct logs *logs)
                 uint64_t value;
                 if (iso_kind_writes(history->kind[o]) == reads || !plain_value(&logs->plain, o, &value))
                     continue;
-                uint64_t slot = iso_hash_pair(history->key[o], history->value[o]) & (size - 1);
-                while (slots[slot] && (history->key[slots[slot] - 1] != history->key[o] ||
-                                       history->value[slots[slot] - 1] != history->value[o]))
-                    slot = (slot + 1) & (size - 1);
-                unique &= reads || !slots[slot];
-                if (!reads)
-                    slots[slot] = o + 1;
-                logs->write_of[o] = slots[slot] ? slots[slot] - 1 : ISO_NONE;
+                uint64_t pair = iso_number_pair(history->key[o], history->value[o]);
+                unique &= reads || iso_number_map_put(&writes, pair, o) == ISO_NUMBER_NONE;
+                logs->write_of[o] = iso_number_map_get(&writes, pair);
             }
         }
     }
-    iso_free(slots);
+    iso_number_map_release(&writes);
     return unique;
 }
 

@@ -6,21 +6,12 @@
 #include "base/memory.h"
 #include "history/index.h"
 
-uint64_t *iso_archive_slots(struct iso_archive *archive, const char *name, uint64_t *slots, uint32_t *mask)
-{
-    uint64_t count = slots ? (uint64_t)*mask + 1 : 0, capacity = count;
-    slots = iso_archive_column(archive, name, ISO_ARCHIVE_COLUMN, slots, &count, &capacity, sizeof *slots);
-    iso_archive_expect(archive, count == capacity && !(count & (count - 1)));
-    *mask = capacity ? (uint32_t)capacity - 1 : 0;
-    return slots;
-}
-
 void iso_atoms_archive(struct iso_archive *archive, struct iso_atoms *atoms)
 {
     ISO_ARCHIVE_ANY(archive, "atoms.payload", ISO_ARCHIVE_COLUMN, atoms->payload, atoms->count, atoms->capacity);
     ISO_ARCHIVE_ANY(archive, "atoms.form", ISO_ARCHIVE_TWIN, atoms->form, atoms->count, atoms->capacity);
     ISO_ARCHIVE_ANY(archive, "atoms.text", ISO_ARCHIVE_COLUMN, atoms->text, atoms->text_size, atoms->text_capacity);
-    atoms->slots = iso_archive_slots(archive, "atoms.slots", atoms->slots, &atoms->slot_mask);
+    iso_archive_index(archive, "atoms.slots", &atoms->table);
     if (archive->restoring && archive->error->status == ISO_OK)
         iso_archive_expect(archive, iso_atoms_refill(atoms));
 }

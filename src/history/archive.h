@@ -7,9 +7,6 @@
 
 struct iso_atom_index;
 
-/* Columns of 64-bit slots of an open-addressing table: a power of two of them, or none; `*mask` is one less. */
-uint64_t *iso_archive_slots(struct iso_archive *archive, const char *name, uint64_t *slots, uint32_t *mask);
-
 /* After entries and slots of another process were read: slots are made anew. False: something is wrong with them. */
 bool iso_atoms_refill(struct iso_atoms *atoms);
 void iso_atoms_archive(struct iso_archive *archive, struct iso_atoms *atoms);

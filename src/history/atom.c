@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/index.h"
 #include "history/archive.h"
 
 void iso_atoms_init(struct iso_atoms *atoms)
@@ -18,15 +19,14 @@ void iso_atoms_release(struct iso_atoms *atoms)
     iso_column_free(atoms->payload, atoms->capacity * sizeof *atoms->payload);
     iso_column_free(atoms->form, atoms->capacity * sizeof *atoms->form);
     iso_column_free(atoms->text, atoms->text_capacity);
-    if (atoms->slots)
-        iso_column_free(atoms->slots, ((size_t)atoms->slot_mask + 1) * sizeof *atoms->slots);
+    iso_index_release(&atoms->table);
     iso_atoms_init(atoms);
 }
 
 void iso_atoms_clear(struct iso_atoms *atoms)
 {
-    if (atoms->count && atoms->slots)
-        memset(atoms->slots, 0, ((size_t)atoms->slot_mask + 1) * sizeof *atoms->slots);
+    if (atoms->count)
+        iso_index_clear(&atoms->table);
     atoms->count = 0;
     atoms->text_size = 0;
 }
@@ -60,27 +60,22 @@ static bool entry_equals(const struct iso_atoms *atoms, uint32_t index, const st
     return memcmp(atoms->text + atoms->payload[index], probe->text, probe->form) == 0;
 }
 
-/* The slot that holds the probe, or the empty one where it belongs. */
-static uint32_t find_slot(const struct iso_atoms *atoms, const struct probe *probe)
+/* The entry of the probe; false: there is none, and a new one's place in the table is `*at`. */
+static bool find_entry(const struct iso_atoms *atoms, const struct probe *probe, uint32_t *at, uint32_t *entry)
 {
-    uint32_t slot = probe->hash & atoms->slot_mask;
-    for (;; slot = (slot + 1) & atoms->slot_mask) {
-        uint64_t content = atoms->slots[slot];
-        if (!content)
-            return slot;
-        if (content >> 32 == probe->hash && entry_equals(atoms, (uint32_t)content - 1, probe))
-            return slot;
+    for (*at = iso_index_home(probe->hash); iso_index_next(&atoms->table, at, probe->hash, entry); ++*at) {
+        if (entry_equals(atoms, *entry, probe))
+            return true;
     }
+    return false;
 }
 
-/* The hashes of another process are in its slots: entries are put into as many anew. */
+/* The hashes of another process are in its slots. */
 bool iso_atoms_refill(struct iso_atoms *atoms)
 {
-    if (!atoms->slots)
+    if (!atoms->table.slots) /* of an engine, which has its own */
         return true;
-    memset(atoms->slots, 0, ((size_t)atoms->slot_mask + 1) * sizeof *atoms->slots);
-    if (atoms->count > atoms->slot_mask)
-        return false;
+    iso_index_clear(&atoms->table);
     for (uint32_t i = 0; i < atoms->count; i++) {
         uint32_t form = atoms->form[i];
         bool is_text = form < ISO_FORM_NEGATIVE;
@@ -88,28 +83,9 @@ bool iso_atoms_refill(struct iso_atoms *atoms)
             return false;
         struct probe probe = is_text ? probe_string(atoms->text + atoms->payload[i], form)
                                      : probe_integer(atoms->payload[i], form == ISO_FORM_NEGATIVE);
-        atoms->slots[find_slot(atoms, &probe)] = (uint64_t)probe.hash << 32 | (i + 1);
+        iso_index_add(&atoms->table, probe.hash, i);
     }
     return true;
-}
-
-static void grow_slots(struct iso_atoms *atoms)
-{
-    size_t old_slots = atoms->slots ? (size_t)atoms->slot_mask + 1 : 0;
-    size_t slots = old_slots ? old_slots * 2 : 256;
-    uint64_t *old = atoms->slots;
-    atoms->slots = iso_column_grow(NULL, 0, slots * sizeof *atoms->slots);
-    memset(atoms->slots, 0, slots * sizeof *atoms->slots);
-    atoms->slot_mask = (uint32_t)(slots - 1);
-    for (size_t i = 0; i < old_slots; i++) {
-        if (!old[i])
-            continue;
-        uint32_t slot = (uint32_t)(old[i] >> 32) & atoms->slot_mask;
-        while (atoms->slots[slot])
-            slot = (slot + 1) & atoms->slot_mask;
-        atoms->slots[slot] = old[i];
-    }
-    iso_column_free(old, old_slots * sizeof *old);
 }
 
 static void reserve_entry(struct iso_atoms *atoms)
@@ -136,17 +112,16 @@ static uint64_t store_text(struct iso_atoms *atoms, const char *text, size_t len
 
 static iso_atom intern(struct iso_atoms *atoms, const struct probe *probe)
 {
-    if (!atoms->slots || atoms->count >= atoms->slot_mask / 4 * 3)
-        grow_slots(atoms);
-    uint32_t slot = find_slot(atoms, probe);
-    if (atoms->slots[slot])
-        return ((uint32_t)atoms->slots[slot] - 1) | ISO_ATOM_TABLE;
+    uint32_t at, index;
+    iso_index_reserve(&atoms->table, 1);
+    if (find_entry(atoms, probe, &at, &index))
+        return index | ISO_ATOM_TABLE;
     reserve_entry(atoms);
-    uint32_t index = atoms->count++;
+    index = atoms->count++;
     atoms->form[index] = probe->form;
     atoms->payload[index] =
         probe->form >= ISO_FORM_NEGATIVE ? probe->payload : store_text(atoms, probe->text, probe->form);
-    atoms->slots[slot] = (uint64_t)probe->hash << 32 | (index + 1);
+    iso_index_fill(&atoms->table, at, probe->hash, index);
     return index | ISO_ATOM_TABLE;
 }
 
@@ -218,11 +193,11 @@ bool iso_atoms_find(const struct iso_atoms *atoms, const char *text, size_t leng
     } else {
         probe = probe_string(text, length);
     }
-    if (!atoms->slots)
+    uint32_t at, index;
+    if (!find_entry(atoms, &probe, &at, &index))
         return false;
-    uint64_t content = atoms->slots[find_slot(atoms, &probe)];
-    *found = ((uint32_t)content - 1) | ISO_ATOM_TABLE;
-    return content != 0;
+    *found = index | ISO_ATOM_TABLE;
+    return true;
 }
 
 iso_atom iso_atoms_copy(struct iso_atoms *into, const struct iso_atoms *from, iso_atom atom)

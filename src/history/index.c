@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/slots.h"
 #include "iso/history.h"
 
 /* Integers below this may stand in the array; it grows only as far as they reach. */
@@ -43,27 +44,33 @@ static void grow_direct(struct iso_atom_index *index, uint32_t atom)
     index->direct_capacity = next;
 }
 
-static size_t find_slot(const struct iso_atom_index *index, iso_atom atom)
+static bool is_free(const void *slot)
 {
-    size_t mask = index->slot_count - 1;
-    size_t slot = iso_hash_number(atom) & mask;
+    return !*(const uint64_t *)slot;
+}
+
+static uint64_t hash_of(const void *slot)
+{
+    return iso_hash_number((iso_atom) * (const uint64_t *)slot);
+}
+
+static const struct iso_slot_kind kind = {sizeof(uint64_t), is_free, hash_of};
+
+static inline uint64_t *find_slot(const struct iso_atom_index *index, iso_atom atom)
+{
+    size_t mask = index->slot_count - 1, slot = iso_hash_number(atom) & mask;
     while (index->slots[slot] && (iso_atom)index->slots[slot] != atom)
         slot = (slot + 1) & mask;
-    return slot;
+    return &index->slots[slot];
 }
 
 static void set_slots(struct iso_atom_index *index, size_t count)
 {
-    size_t old_count = index->slot_count;
-    uint64_t *old = index->slots;
+    struct iso_atom_index old = *index;
     index->slot_count = count;
-    index->slots = iso_column_grow(NULL, 0, index->slot_count * sizeof *index->slots);
-    memset(index->slots, 0, index->slot_count * sizeof *index->slots);
-    for (size_t i = 0; i < old_count; i++) {
-        if (old[i])
-            index->slots[find_slot(index, (iso_atom)old[i])] = old[i];
-    }
-    iso_column_free(old, old_count * sizeof *old);
+    index->slots = iso_column_zeroed(count * sizeof *index->slots);
+    index->used = iso_slots_spread(index->slots, count - 1, &kind, old.slots, old.slot_count);
+    iso_column_free(old.slots, old.slot_count * sizeof *old.slots);
 }
 
 bool iso_atom_index_refill(struct iso_atom_index *index)
@@ -89,20 +96,17 @@ uint32_t iso_atom_index_get_slow(struct iso_atom_index *index, iso_atom atom, ui
     }
     if (index->used * 4 >= index->slot_count * 3)
         set_slots(index, index->slot_count ? index->slot_count * 2 : FIRST_SLOTS);
-    size_t slot = find_slot(index, atom);
-    if (!index->slots[slot]) {
-        index->slots[slot] = (uint64_t)(next + 1) << 32 | atom;
+    uint64_t *slot = find_slot(index, atom);
+    if (!*slot) {
+        *slot = (uint64_t)(next + 1) << 32 | atom;
         index->used++;
     }
-    return (uint32_t)(index->slots[slot] >> 32) - 1;
+    return (uint32_t)(*slot >> 32) - 1;
 }
 
 uint32_t iso_atom_index_find(const struct iso_atom_index *index, iso_atom atom)
 {
     if (atom < DIRECT_LIMIT)
         return atom < index->direct_capacity && index->direct[atom] ? index->direct[atom] - 1 : ISO_NONE;
-    if (!index->slot_count)
-        return ISO_NONE;
-    size_t slot = find_slot(index, atom);
-    return index->slots[slot] ? (uint32_t)(index->slots[slot] >> 32) - 1 : ISO_NONE;
+    return index->slot_count ? (uint32_t)(*find_slot(index, atom) >> 32) - 1 : ISO_NONE;
 }

@@ -2,50 +2,21 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/memory.h"
+#include "base/number_map.h"
 #include "history/index.h"
 
 /* ---- who wrote what was read: writes in groups of equal key and value ---- */
 
-struct table {
-    const struct iso_history *history;
-    uint32_t *slots; /* 0: empty, else operation + 1, the first write of a group */
-    uint32_t mask;
-};
-
-static void table_init(struct table *table, const struct iso_history *history)
-{
-    uint32_t writes = 0, size = 64;
-    for (uint32_t o = 0; o < history->operation_count; o++)
-        writes += iso_kind_writes(history->kind[o]);
-    while (size / 2 < writes && size < 1u << 31)
-        size *= 2;
-    *table = (struct table){history, iso_allocate_zeroed(size, sizeof *table->slots), size - 1};
-}
-
-/* The slot of a key and value: of its first write, or empty. */
-static uint32_t *find_slot(const struct table *table, uint32_t key, uint32_t value)
-{
-    uint32_t slot = (uint32_t)iso_hash_pair(key, value) & table->mask;
-    for (; table->slots[slot]; slot = (slot + 1) & table->mask) {
-        uint32_t o = table->slots[slot] - 1;
-        if (table->history->key[o] == key && table->history->value[o] == value)
-            break;
-    }
-    return &table->slots[slot];
-}
-
-static void group_writes(struct iso_part *part, const struct table *table)
+static void group_writes(struct iso_part *part, struct iso_number_map *groups)
 {
     const struct iso_history *history = part->history;
     for (uint32_t o = 0; o < history->operation_count; o++) {
         if (!iso_kind_writes(history->kind[o]))
             continue;
-        uint32_t *slot = find_slot(table, history->key[o], history->value[o]);
-        part->group[o] = *slot ? part->group[*slot - 1] : part->group_count++;
-        if (!*slot)
-            *slot = o + 1;
+        uint64_t pair = iso_number_pair(history->key[o], history->value[o]);
+        part->group[o] = iso_number_map_add(groups, pair, part->group_count);
+        part->group_count += part->group[o] == part->group_count;
     }
 }
 
@@ -68,41 +39,34 @@ static void list_writes(struct iso_part *part)
     }
 }
 
-static uint32_t group_of_read(const struct iso_part *part, const struct table *table, uint32_t key, uint32_t value)
-{
-    uint32_t first = *find_slot(table, key, value);
-    return first ? part->group[first - 1] : ISO_NONE;
-}
-
-static void group_reads(struct iso_part *part, const struct table *table)
+static void group_reads(struct iso_part *part, const struct iso_number_map *groups)
 {
     const struct iso_history *history = part->history;
     for (uint32_t o = 0; o < history->operation_count; o++) {
         uint8_t kind = iso_kind_of(history, o);
         uint32_t key = history->key[o], value = history->value[o];
         if (kind == ISO_READ)
-            part->group[o] = group_of_read(part, table, key, value);
+            part->group[o] = iso_number_map_get(groups, iso_number_pair(key, value));
         for (uint64_t i = kind == ISO_READ_LIST ? history->list_first[value] : 1;
              kind == ISO_READ_LIST && i < history->list_first[value + 1]; i++)
-            part->element_group[i] = group_of_read(part, table, key, history->element[i]);
+            part->element_group[i] = iso_number_map_get(groups, iso_number_pair(key, history->element[i]));
     }
 }
 
 void iso_part_init(struct iso_part *part, const struct iso_history *history)
 {
     size_t operations = (size_t)history->operation_count + 1;
-    struct table table;
+    struct iso_number_map groups = {0};
     *part = (struct iso_part){.history = history};
     part->transactions = iso_allocate((size_t)history->transaction_count + 1);
     part->operations = iso_allocate(operations);
     part->group = iso_allocate(operations * sizeof *part->group);
     memset(part->group, 0xff, operations * sizeof *part->group);
     part->element_group = iso_allocate((history->element_count + 1) * sizeof *part->element_group);
-    table_init(&table, history);
-    group_writes(part, &table);
+    group_writes(part, &groups);
     list_writes(part);
-    group_reads(part, &table);
-    iso_free(table.slots);
+    group_reads(part, &groups);
+    iso_number_map_release(&groups);
     iso_part_reset(part, true);
 }
 

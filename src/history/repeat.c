@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/number_map.h"
 #include "history/history_private.h"
 
 static bool same_stamp(const uint64_t *physical, const uint64_t *logical, uint32_t a, uint32_t b)
@@ -105,29 +105,16 @@ static void move_transaction(struct iso_history *history, uint32_t to, uint32_t 
     history->first_operation[to + 1] = history->first_operation[to] + count;
 }
 
-/* The slot of `tid`: of its first transaction, or empty. */
-static size_t find(const struct iso_history *history, const uint32_t *slots, size_t mask, iso_atom tid)
-{
-    size_t slot = iso_hash_number(tid) & mask;
-    while (slots[slot] != ISO_NONE && history->tid[slots[slot]] != tid)
-        slot = (slot + 1) & mask;
-    return slot;
-}
-
 uint32_t iso_history_drop_repeats(struct iso_history *history)
 {
     uint32_t kept = 0, count = history->transaction_count, ranges_seen = 0, ranges_kept = 0;
-    size_t size = 64;
-    while (size < (size_t)count * 2)
-        size *= 2;
-    uint32_t *slots = iso_allocate(size * sizeof *slots);
-    memset(slots, 0xff, size * sizeof *slots); /* ISO_NONE */
+    struct iso_number_map first = {0}; /* by tid */
     for (uint32_t t = 0; t < count; t++) {
-        size_t slot = find(history, slots, size - 1, history->tid[t]);
+        uint32_t earlier = iso_number_map_add(&first, history->tid[t], kept);
         struct history_range_run ranges = history_ranges_of(history, t, ranges_seen, history->range_count);
         ranges_seen = ranges.end;
-        if (slots[slot] != ISO_NONE && same_content(history, slots[slot], t) &&
-            history_same_ranges(history, history_ranges_of(history, slots[slot], 0, ranges_kept), ranges))
+        if (earlier != kept && same_content(history, earlier, t) &&
+            history_same_ranges(history, history_ranges_of(history, earlier, 0, ranges_kept), ranges))
             continue;
         if (kept != t)
             move_transaction(history, kept, t);
@@ -135,11 +122,9 @@ uint32_t iso_history_drop_repeats(struct iso_history *history)
             history->ranges[ranges_kept] = history->ranges[i];
             history->ranges[ranges_kept].transaction = kept;
         }
-        if (slots[slot] == ISO_NONE)
-            slots[slot] = kept;
         kept++;
     }
-    iso_free(slots);
+    iso_number_map_release(&first);
     history->transaction_count = kept;
     history->range_count = ranges_kept;
     history->operation_count = count ? history->first_operation[kept] : 0;

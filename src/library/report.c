@@ -1,7 +1,7 @@
 /* A violation's JSON object taken apart.
  *
- * Texts are copied behind each other into one block as long as the object: unescaped, and with a NUL in place of a quote,
- * none is longer than it stands there. So nothing moves while pointers into it are kept.
+ * Texts are copied behind each other into one block as long as the object: unescaped, and with a NUL in place of a
+ * quote, none is longer than it stands there. So nothing moves while pointers into it are kept.
  */
 #include <assert.h>
 #include <stdlib.h>

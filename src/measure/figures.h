@@ -37,7 +37,7 @@ struct iso_figures {
     size_t column_count;
     struct iso_figure_row *rows;
     size_t row_count, row_capacity;
-    char *settings; /* what was the same in all rows; NULL: not told. Figures compare only where it is equal */
+    char *settings; /* what was the same in all rows; NULL: not known. Figures compare only where it is equal */
 };
 
 void iso_figures_init(struct iso_figures *figures, const struct iso_figure_column *columns, size_t column_count);

@@ -33,9 +33,7 @@ static void put_labels(struct iso_text *text, const struct iso_metrics *metrics,
 {
     const struct iso_metric_row *row = iso_metric_row(sample->metric);
     for (int i = 0; i < ISO_METRIC_LABELS && row->labels[i]; i++) {
-        iso_text_put(text, i ? "\"," : "{");
-        iso_text_put(text, row->labels[i]);
-        iso_text_put(text, "=\"");
+        iso_text_format(text, "%s%s=\"", i ? "\"," : "{", row->labels[i]);
         put_escaped(text, label_of(metrics, sample, i));
     }
     if (row->labels[0])
@@ -48,13 +46,8 @@ void iso_metrics_prometheus(const struct iso_metrics *metrics, struct iso_text *
         const struct iso_sample *sample = &metrics->samples[i];
         const struct iso_metric_row *row = iso_metric_row(sample->metric);
         if (!i || sample[-1].metric != sample->metric) {
-            iso_text_put(text, "# HELP ");
-            iso_text_put(text, row->name);
-            iso_text_put(text, " ");
-            iso_text_put(text, row->help);
-            iso_text_put(text, "\n# TYPE ");
-            iso_text_put(text, row->name);
-            iso_text_put(text, row->type == ISO_COUNTER ? " counter\n" : " gauge\n");
+            iso_text_format(text, "# HELP %s %s\n# TYPE %s%s", row->name, row->help, row->name,
+                            row->type == ISO_COUNTER ? " counter\n" : " gauge\n");
         }
         iso_text_put(text, row->name);
         put_labels(text, metrics, sample);

@@ -1,12 +1,12 @@
 /* Operations in the shapes that nearly all have: no blanks or one behind each comma and colon, members in the
- * order t, k, v, plain values. What is of any other shape is left to native_operation.c.
+ * order t, k, v, plain values. What is of any other shape is left to operation.c.
  *
  * Integers of up to eight digits come in runs and have the fastest way: where an operation ends is found
  * first, with one comparison of all its bytes. So the next one can be started before this one's numbers are
  * known, and what takes time is not a chain of lengths through the whole text.
  *
- * Nothing else of the project reads JSON but base/json.h. This does for its speed: without it a check by timestamps takes
- * 1.45 times as long as a whole (500,000 transactions of 8 operations, one thread).
+ * Nothing else of the project reads JSON but base/json.h. This does for its speed: without it a check by timestamps
+ * takes 1.45 times as long as a whole (500,000 transactions of 8 operations, one thread).
  */
 #include "history/index.h"
 #include "native/native_private.h"

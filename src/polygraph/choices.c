@@ -1,50 +1,18 @@
 /* Variables of what is open, and the edges that follow from them. */
-#include "base/hash.h"
 #include "polygraph/solve.h"
 
 enum { LOOK_UP = 64 }; /* steps between looks at the clock on the wall */
 
-static uint32_t *find_pair(const struct open *open, uint32_t a, uint32_t b)
+static uint64_t pair_of(uint32_t a, uint32_t b)
 {
-    const struct engine *engine = open->engine;
-    uint32_t low = a < b ? a : b, high = a < b ? b : a;
-    uint64_t slot = iso_hash_pair(low, high) & open->pair_mask;
-    for (;; slot = (slot + 1) & open->pair_mask) {
-        uint32_t variable = open->pair_slots[slot];
-        if (!variable)
-            return &open->pair_slots[slot];
-        uint32_t x = engine->versions.transaction[open->variables[variable].version];
-        uint32_t y = engine->versions.transaction[open->variables[variable].later];
-        if ((x == low && y == high) || (x == high && y == low))
-            return &open->pair_slots[slot];
-    }
+    return a < b ? iso_number_pair(a, b) : iso_number_pair(b, a);
 }
 
 uint32_t open_add_variable(struct open *open, struct variable variable)
 {
-    if (open->variable_count + 1 >= open->variable_capacity) {
-        size_t old = open->variable_capacity, next = iso_column_capacity(old, (size_t)open->variable_count + 2);
-        open->variables = iso_column_grow(open->variables, old * sizeof variable, next * sizeof variable);
-        open->variable_capacity = (uint32_t)next;
-    }
+    ISO_RESERVE_COLUMN(open->variables, open->variable_count + 2, open->variable_capacity);
     open->variables[++open->variable_count] = variable;
     return open->variable_count;
-}
-
-static void grow_pairs(struct open *open)
-{
-    if (open->pair_slots && open->variable_count * 2 < open->pair_mask)
-        return;
-    uint64_t slots = open->pair_slots ? (open->pair_mask + 1) * 2 : 1024;
-    iso_free(open->pair_slots);
-    open->pair_slots = iso_allocate_zeroed(slots, sizeof *open->pair_slots);
-    open->pair_mask = slots - 1;
-    for (uint32_t i = 1; i <= open->variable_count; i++) {
-        const struct variable *variable = &open->variables[i];
-        if (variable->read == ISO_NONE)
-            *find_pair(open, open->engine->versions.transaction[variable->version],
-                       open->engine->versions.transaction[variable->later]) = i;
-    }
 }
 
 /* The literal "version before later". */
@@ -52,22 +20,22 @@ static int literal_of_pair(struct open *open, uint32_t version, uint32_t later)
 {
     const struct engine *engine = open->engine;
     uint32_t x = engine->versions.transaction[version], y = engine->versions.transaction[later];
-    grow_pairs(open);
-    uint32_t *slot = find_pair(open, x, y);
-    if (!*slot) {
+    uint32_t variable = iso_number_map_get(&open->pairs, pair_of(x, y));
+    if (variable == ISO_NONE) {
         bool forward = engine->graph.rank[node_begin(engine, x)] < engine->graph.rank[node_begin(engine, y)];
-        *slot =
+        variable =
             open_add_variable(open, (struct variable){ISO_NONE, forward ? version : later, forward ? later : version});
+        iso_number_map_put(&open->pairs, pair_of(x, y), variable);
     }
-    return engine->versions.transaction[open->variables[*slot].version] == x ? (int)*slot : -(int)*slot;
+    return engine->versions.transaction[open->variables[variable].version] == x ? (int)variable : -(int)variable;
 }
 
 int open_literal_of_order(const struct open *open, uint32_t version, uint32_t later)
 {
     const struct engine *engine = open->engine;
     uint32_t x = engine->versions.transaction[version], y = engine->versions.transaction[later];
-    uint32_t variable = open->pair_slots ? *find_pair(open, x, y) : 0;
-    if (!variable)
+    uint32_t variable = iso_number_map_get(&open->pairs, pair_of(x, y));
+    if (variable == ISO_NONE)
         return 0;
     return engine->versions.transaction[open->variables[variable].version] == x ? (int)variable : -(int)variable;
 }
@@ -241,7 +209,7 @@ void open_release(struct open *open)
     placement_clauses_free(open->clauses_of_lists);
     iso_column_free(open->variables, open->variable_capacity * sizeof *open->variables);
     iso_column_free(open->edges, open->edge_capacity * sizeof *open->edges);
-    iso_free(open->pair_slots);
+    iso_number_map_release(&open->pairs);
     iso_free(open->first_open_read);
     iso_free(open->next_open_read);
     iso_free(open->candidate_variable);

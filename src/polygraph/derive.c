@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/index.h"
 #include "base/memory.h"
 #include "iso/history.h"
 
@@ -25,8 +26,8 @@ struct ground {
 
 struct derivation {
     /* names */
-    uint32_t (*names)[4]; /* by variable */
-    uint32_t *slots, mask;
+    uint32_t (*names)[4];   /* by variable */
+    struct iso_index table; /* of names */
     uint32_t variable_count, variable_capacity;
     /* by variable */
     signed char *value;
@@ -72,7 +73,7 @@ struct derivation *derivation_new(uint32_t sources)
 void derivation_free(struct derivation *derivation)
 {
     iso_free(derivation->names);
-    iso_free(derivation->slots);
+    iso_index_release(&derivation->table);
     iso_free(derivation->value);
     iso_free(derivation->reason);
     iso_free(derivation->met);
@@ -89,13 +90,9 @@ void derivation_free(struct derivation *derivation)
 
 /* ---- names ---- */
 
-static uint32_t *slot_of(const struct derivation *derivation, const uint32_t name[4])
+static uint64_t hash_of(const uint32_t name[4])
 {
-    uint64_t hash = iso_hash_number(iso_hash_pair(name[0], name[1]) ^ ((uint64_t)name[2] << 32 | name[3]));
-    uint32_t slot = (uint32_t)hash & derivation->mask;
-    while (derivation->slots[slot] && memcmp(derivation->names[derivation->slots[slot]], name, 4 * sizeof *name) != 0)
-        slot = (slot + 1) & derivation->mask;
-    return &derivation->slots[slot];
+    return iso_hash_number(iso_hash_pair(name[0], name[1]) ^ ((uint64_t)name[2] << 32 | name[3]));
 }
 
 static void grow_variables(struct derivation *derivation)
@@ -112,24 +109,24 @@ static void grow_variables(struct derivation *derivation)
     memset(derivation->met + old, 0, (capacity - old) * sizeof(uint32_t));
     memset(derivation->occurs + 2 * (size_t)old, 0xff, 2 * (size_t)(capacity - old) * sizeof(uint32_t));
     derivation->variable_capacity = capacity;
-    iso_free(derivation->slots);
-    derivation->mask = 4 * capacity - 1;
-    derivation->slots = iso_allocate_zeroed((size_t)derivation->mask + 1, sizeof *derivation->slots);
-    for (uint32_t i = 1; i <= derivation->variable_count; i++)
-        *slot_of(derivation, derivation->names[i]) = i;
 }
 
 int derivation_variable(struct derivation *derivation, const uint32_t name[4], bool *is_new)
 {
     if (derivation->variable_count + 1 >= derivation->variable_capacity)
         grow_variables(derivation);
-    uint32_t *slot = slot_of(derivation, name);
-    *is_new = !*slot;
-    if (*is_new) {
-        *slot = ++derivation->variable_count;
-        memcpy(derivation->names[*slot], name, sizeof derivation->names[0]);
+    uint64_t hash = hash_of(name);
+    uint32_t at = iso_index_home(hash), variable;
+    *is_new = false;
+    for (; iso_index_next(&derivation->table, &at, hash, &variable); at++) {
+        if (memcmp(derivation->names[variable], name, sizeof derivation->names[0]) == 0)
+            return (int)variable;
     }
-    return (int)*slot;
+    *is_new = true;
+    variable = ++derivation->variable_count;
+    memcpy(derivation->names[variable], name, sizeof derivation->names[0]);
+    iso_index_add(&derivation->table, hash, variable);
+    return (int)variable;
 }
 
 /* ---- propagation ---- */

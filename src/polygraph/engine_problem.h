@@ -1,8 +1,8 @@
 /* The problem: what a finished history says, before any graph.
  *
- * A *version* is the final write of a key by a transaction. Writes stand as they come; versions stand sorted by key, chain
- * and position (chains.c), and a *span* is the versions of one key in one chain. Transactions, writes, reads and versions
- * are numbers here, each from 0; `in_history` and `local` lead to the history's and back.
+ * A *version* is the final write of a key by a transaction. Writes stand as they come; versions stand sorted by key,
+ * chain and position (chains.c), and a *span* is the versions of one key in one chain. Transactions, writes, reads and
+ * versions are numbers here, each from 0; `in_history` and `local` lead to the history's and back.
  */
 #ifndef ISO_POLYGRAPH_PROBLEM_H
 #define ISO_POLYGRAPH_PROBLEM_H

@@ -1,7 +1,8 @@
 /* Saturation: what the rules know beside the graph.
  *
- * The rules look at a node when its clock has moved; `seen` is what they had looked at before. Each pair of versions that
- * a rule looked at is noted as a successor, so that a read that loses its last-but-one candidate finds the later versions.
+ * The rules look at a node when its clock has moved; `seen` is what they had looked at before. Each pair of versions
+ * that a rule looked at is noted as a successor, so that a read that loses its last-but-one candidate finds the later
+ * versions.
  */
 #ifndef ISO_POLYGRAPH_SATURATION_H
 #define ISO_POLYGRAPH_SATURATION_H
@@ -30,8 +31,8 @@ struct saturation {
 };
 
 /* saturate.c, in this order: the first round, after which candidates are listed; another round, with `order` sorted by
- * what it found; all others. STEP_DONE: at last, that nothing more follows. STEP_CONTRADICTION: `conflict`, or `empty_read` has
- * no writer left. STEP_STOPPED: out of time */
+ * what it found; all others. STEP_DONE: at last, that nothing more follows. STEP_CONTRADICTION: `conflict`, or
+ * `empty_read` has no writer left. STEP_STOPPED: out of time */
 enum step_result saturate_start(struct engine *engine);
 enum step_result saturate_round(struct engine *engine);
 enum step_result saturate(struct engine *engine);

@@ -9,8 +9,6 @@
 
 #include <assert.h>
 
-#define ORDER_NONE UINT64_MAX
-
 static uint32_t begin_of_read(const struct engine *engine, uint32_t read)
 {
     return node_begin(engine, engine->reads.transaction[read]);
@@ -56,7 +54,7 @@ void explanation_free(struct explanation *explanation)
     iso_free(explanation->by);
     iso_heap_release(&explanation->heap);
     iso_free(explanation->path);
-    iso_free(explanation->orders);
+    iso_number_map_release(&explanation->orders);
     iso_free(explanation);
 }
 
@@ -244,38 +242,10 @@ void explanation_edges(struct explanation *explanation, uint32_t from, uint32_t 
     write_edges(explanation, from, to, explanation->engine->graph.fact_count);
 }
 
-static uint64_t *slot_of_order(const struct explanation *explanation, uint64_t order)
-{
-    uint32_t mask = explanation->order_capacity - 1, slot = (uint32_t)iso_hash_number(order) & mask;
-    while (explanation->orders[slot] != ORDER_NONE && explanation->orders[slot] != order)
-        slot = (slot + 1) & mask;
-    return &explanation->orders[slot];
-}
-
-static void grow_orders(struct explanation *explanation)
-{
-    uint64_t *old = explanation->orders;
-    uint32_t count = explanation->order_capacity;
-    explanation->order_capacity = count ? 2 * count : 64;
-    explanation->orders = iso_allocate(explanation->order_capacity * sizeof *explanation->orders);
-    memset(explanation->orders, 0xff, explanation->order_capacity * sizeof *explanation->orders);
-    for (uint32_t i = 0; i < count; i++)
-        if (old[i] != ORDER_NONE)
-            *slot_of_order(explanation, old[i]) = old[i];
-    iso_free(old);
-}
-
 /* Several facts may say one order: the first of them has its lemma, the others would add nothing. */
 static bool is_new_order(struct explanation *explanation, uint32_t earlier, uint32_t later)
 {
-    if (2 * explanation->order_count >= explanation->order_capacity)
-        grow_orders(explanation);
-    uint64_t order = (uint64_t)earlier << 32 | later, *place = slot_of_order(explanation, order);
-    if (*place == order)
-        return false;
-    *place = order;
-    explanation->order_count++;
-    return true;
+    return iso_number_map_put(&explanation->orders, iso_number_pair(earlier, later), 0) == ISO_NUMBER_NONE;
 }
 
 /* "earlier before later": were it the other way round, that edge and the path close a cycle. */

@@ -3,6 +3,7 @@
 #ifndef ISO_POLYGRAPH_EXPLAIN_H
 #define ISO_POLYGRAPH_EXPLAIN_H
 
+#include "base/number_map.h"
 #include "base/heap.h"
 #include "polygraph/polygraph_private.h"
 
@@ -21,8 +22,7 @@ struct explanation {
     uint32_t round;
     struct iso_heap heap;                      /* nodes by cost */
     uint32_t *path, path_count, path_capacity; /* facts, from the first edge on */
-    uint64_t *orders; /* that lemmas have concluded, a hash table: earlier, later; ORDER_NONE: empty */
-    uint32_t order_count, order_capacity;
+    struct iso_number_map orders;              /* that lemmas have concluded: of two versions */
 };
 
 /* paths.c: finds a path by facts below `limit` into `path`; one of at least one edge if `from` is `to` and `cyclic`. */

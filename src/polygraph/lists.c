@@ -8,15 +8,17 @@
 
 /* ---- who appended what ---- */
 
-static uint32_t *find_slot(const struct appends *appends, uint32_t key, iso_atom element)
+/* ISO_NONE: nobody did, and `*at` is where it may stand. */
+static uint32_t find_element(const struct appends *appends, uint32_t key, iso_atom element, uint32_t *at)
 {
-    uint64_t slot = iso_hash_pair(key, element) & appends->mask;
-    for (; appends->slots[slot]; slot = (slot + 1) & appends->mask) {
-        const struct append *first = &appends->entries[appends->elements[appends->slots[slot] - 1].first];
+    uint64_t hash = iso_hash_pair(key, element);
+    uint32_t number;
+    for (*at = iso_index_home(hash); iso_index_next(&appends->by_element, at, hash, &number); ++*at) {
+        const struct append *first = &appends->entries[appends->elements[number].first];
         if (first->key == key && first->element == element)
-            break;
+            return number;
     }
-    return &appends->slots[slot];
+    return ISO_NONE;
 }
 
 /* Joins those of its element, behind those that came before. */
@@ -24,13 +26,13 @@ static void index_append(struct lists *lists, uint32_t entry)
 {
     struct appends *appends = &lists->appends;
     struct append *append = &appends->entries[entry];
-    uint32_t *slot = find_slot(appends, append->key, append->element);
-    if (!*slot) {
-        appends->elements[appends->element_count] = (struct appended){entry, entry, entry, false};
-        *slot = ++appends->element_count;
+    uint32_t at, number = find_element(appends, append->key, append->element, &at);
+    if (number == ISO_NONE) {
+        iso_index_fill(&appends->by_element, at, iso_hash_pair(append->key, append->element), appends->element_count);
+        appends->elements[appends->element_count++] = (struct appended){entry, entry, entry, false};
         return;
     }
-    struct appended *appended = &appends->elements[*slot - 1];
+    struct appended *appended = &appends->elements[number];
     bool takes_part = append->write != ISO_NONE, other_does = appends->entries[appended->likely].write != ISO_NONE;
     lists->repeats[append->key] = true;
     appended->several |= takes_part && other_does;
@@ -82,11 +84,7 @@ static void index_appends(struct lists *lists)
     uint32_t count = 0;
     for (uint32_t o = 0; o < history->operation_count; o++)
         count += iso_kind_of(history, o) == ISO_APPEND;
-    size_t slots = 64;
-    while (slots < (size_t)count * 2)
-        slots *= 2;
-    appends->mask = slots - 1;
-    appends->slots = iso_allocate_zeroed(slots, sizeof *appends->slots);
+    iso_index_reserve(&appends->by_element, count);
     appends->entries = iso_allocate(((size_t)count + 1) * sizeof *appends->entries);
     appends->elements = iso_allocate(((size_t)count + 1) * sizeof *appends->elements);
     struct appending *appending = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *appending);
@@ -97,8 +95,8 @@ static void index_appends(struct lists *lists)
 
 const struct appended *lists_appended_of(const struct lists *lists, uint32_t key, iso_atom element)
 {
-    uint32_t slot = *find_slot(&lists->appends, key, element);
-    return slot ? &lists->appends.elements[slot - 1] : NULL;
+    uint32_t at, number = find_element(&lists->appends, key, element, &at);
+    return number == ISO_NONE ? NULL : &lists->appends.elements[number];
 }
 
 const struct append *lists_find_append(const struct lists *lists, uint32_t key, iso_atom element, bool *several)
@@ -164,11 +162,7 @@ static void collect_initial(struct lists *lists)
 
 void lists_add_pair(struct engine *engine, uint32_t earlier, uint32_t later, uint32_t operation)
 {
-    if (engine->list_orders.count == engine->list_orders.capacity) {
-        uint32_t next = (uint32_t)iso_column_capacity(engine->list_orders.capacity, engine->list_orders.count + 1u);
-        engine->list_orders.pairs = iso_reallocate(engine->list_orders.pairs, next * sizeof *engine->list_orders.pairs);
-        engine->list_orders.capacity = next;
-    }
+    ISO_GROW(engine->list_orders.pairs, engine->list_orders.count, engine->list_orders.capacity);
     uint32_t *pair = engine->list_orders.pairs[engine->list_orders.count++];
     pair[0] = earlier, pair[1] = later, pair[2] = operation;
 }
@@ -328,7 +322,7 @@ uint32_t *lists_resolve(struct engine *engine)
     resolve_keys(&lists);
     iso_free(lists.appends.entries);
     iso_free(lists.appends.elements);
-    iso_free(lists.appends.slots);
+    iso_index_release(&lists.appends.by_element);
     iso_free(lists.longest);
     iso_free(lists.repeats);
     iso_free(lists.place);

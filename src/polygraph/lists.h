@@ -2,6 +2,7 @@
 #ifndef ISO_POLYGRAPH_LISTS_H
 #define ISO_POLYGRAPH_LISTS_H
 
+#include "base/index.h"
 #include "polygraph/polygraph_private.h"
 
 /* One append of any transaction, found by key and element. */
@@ -25,8 +26,7 @@ struct appends {
     struct append *entries;    /* by transaction and operation */
     struct appended *elements; /* by key and element */
     uint32_t count, element_count;
-    uint32_t *slots; /* 1 + an element; 0: empty */
-    uint64_t mask;
+    struct iso_index by_element; /* of a key: places in `elements` */
 };
 
 struct lists {

@@ -2,17 +2,17 @@
  * few events are ordered, whatever comes too early blocks something, that something else, and one SCC has nearly all.
  *
  * All nodes stand in a topological order of what is known, at first as they probably come; the front of those that are
- * not scheduled is next. When a writer begins, it comes before all versions of its keys that wait: it commits before they
- * begin, and its readers begin before they commit. These edges join the order (topological.h), which moves behind what has
- * to wait for something now. An edge that would close a cycle shows that the other version comes first: then the
- * writer waits for that one. So it does for whoever is writing its key, and for the known readers of what it replaces; a reader
- * of several possible writers waits for one that it would see.
+ * not scheduled is next. When a writer begins, it comes before all versions of its keys that wait: it commits before
+ * they begin, and its readers begin before they commit. These edges join the order (topological.h), which moves behind
+ * what has to wait for something now. An edge that would close a cycle shows that the other version comes first: then
+ * the writer waits for that one. So it does for whoever is writing its key, and for the known readers of what it
+ * replaces; a reader of several possible writers waits for one that it would see.
  *
  * Where waiting closes a cycle too, steps contradict one another: the cycles say which. The latest of them is taken
  * back, with all that came after, and waits for the other version of the edge that it is to blame for. That costs
  * little: the order stands as it is, edges that came last go first. A reader's choice among writers is a guess that is
- * not on record, so while reads are open nobody can be blamed; then the front is scheduled all the same, and windows.c mends
- * what comes of it.
+ * not on record, so while reads are open nobody can be blamed; then the front is scheduled all the same, and windows.c
+ * mends what comes of it.
  */
 #include "polygraph/topological.h"
 #include "polygraph/validate.h"

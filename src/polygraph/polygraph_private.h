@@ -250,14 +250,14 @@ uint32_t span_first_after(const struct engine *engine, uint32_t span, uint32_t v
 /* advice.c: true, with the evidence, if the order of the input explains the history. */
 bool advice_decides(struct engine *engine);
 
-/* windows.c: true with the order of nodes in engine->order, of which the first `run_count` are given. False, and
- * nothing has changed, where an SCC has more than `most_scc` nodes, a window that it takes more than `most_nodes`, or
- * the time is up. */
+/* windows.c: true with the order of nodes in engine->graph.order, of which the first `scheduled_count` are given.
+ * False, and nothing has changed, where an SCC has more than `most_scc` nodes, a window that it takes more than
+ * `most_nodes`, or the time is up. */
 bool windows_order(struct engine *engine, uint32_t scheduled_count, uint32_t most_scc, uint32_t most_nodes);
 
-/* search.c: true with the order of events in engine->order. False after that many dead ends: all is as it was, but
- * `rank` is the order to propose, and the first `scheduled_count` of the graph's order are what was scheduled; then graph_sort comes
- * before the next search. */
+/* search.c: true with the order of events in engine->graph.order. False after that many dead ends: all is as it was, but
+ * `rank` is the order to propose, and the first `scheduled_count` of the graph's order are what was scheduled; then
+ * graph_sort comes before the next search. */
 bool search_order(struct engine *engine, uint64_t dead_ends, uint32_t *scheduled_count);
 bool search_add_edge(struct engine *engine, struct fact fact);
 void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t version);

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/index.h"
 #include "polygraph/given.h"
 #include "polygraph/placements.h"
 
 /* Final writes by key and value. Of those of one value the first is their *head*. */
 struct value_table {
-    uint32_t *slots; /* 1 + a head */
-    uint64_t mask;
+    struct iso_index heads;
     uint32_t *next;    /* by write: the next one of the same key and value, or ISO_NONE */
     uint32_t *count;   /* by head: writes */
     uint32_t *set;     /* by head: their set, or ISO_NONE */
@@ -22,14 +22,17 @@ struct value_table {
     uint32_t set_capacity, member_capacity;
 };
 
-static uint32_t *find_slot(const struct engine *engine, const struct value_table *table, uint32_t key, uint32_t value)
+/* ISO_NONE: nobody wrote it, and `*at` is where its head may stand. */
+static uint32_t find_head(const struct engine *engine, const struct iso_index *heads, uint32_t key, uint32_t value,
+                          uint32_t *at)
 {
-    uint64_t slot = iso_hash_pair(key, value) & table->mask;
-    for (;; slot = (slot + 1) & table->mask) {
-        uint32_t write = table->slots[slot];
-        if (!write || (engine->writes.key[write - 1] == key && engine->writes.value[write - 1] == value))
-            return &table->slots[slot];
+    uint64_t hash = iso_hash_pair(key, value);
+    uint32_t head;
+    for (*at = iso_index_home(hash); iso_index_next(heads, at, hash, &head); ++*at) {
+        if (engine->writes.key[head] == key && engine->writes.value[head] == value)
+            return head;
     }
+    return ISO_NONE;
 }
 
 uint32_t *read_from_initial_values(const struct iso_history *history)
@@ -44,29 +47,29 @@ uint32_t *read_from_initial_values(const struct iso_history *history)
 
 static void table_init(struct value_table *table, const struct engine *engine)
 {
-    size_t slots = 64, writes = ((size_t)engine->writes.count + 1) * sizeof(uint32_t);
-    while (slots < (size_t)engine->writes.count * 2)
-        slots *= 2;
-    *table = (struct value_table){.slots = iso_allocate_zeroed(slots, sizeof *table->slots),
-                                  .mask = slots - 1,
-                                  .next = iso_allocate(writes),
-                                  .count = iso_allocate(writes),
-                                  .set = memset(iso_allocate(writes), 0xff, writes),
+    uint32_t writes = engine->writes.count;
+    *table = (struct value_table){.next = iso_numbers(writes),
+                                  .count = iso_numbers(writes),
+                                  .set = iso_numbers_none(writes),
                                   .initial = read_from_initial_values(engine->history),
                                   .own = iso_numbers_zero(engine->history->key_count)};
+    iso_index_reserve(&table->heads, writes);
     for (uint32_t write = engine->writes.count; write-- > 0;) {
         if (iso_key_is_list(engine->history, engine->writes.key[write]))
             continue;
-        uint32_t *slot = find_slot(engine, table, engine->writes.key[write], engine->writes.value[write]);
-        table->next[write] = *slot ? *slot - 1 : ISO_NONE;
-        table->count[write] = *slot ? table->count[*slot - 1] + 1 : 1;
-        *slot = write + 1;
+        uint32_t key = engine->writes.key[write], value = engine->writes.value[write], at;
+        uint32_t next = table->next[write] = find_head(engine, &table->heads, key, value, &at);
+        table->count[write] = next == ISO_NONE ? 1 : table->count[next] + 1;
+        if (next == ISO_NONE)
+            iso_index_fill(&table->heads, at, iso_hash_pair(key, value), write);
+        else
+            iso_index_replace(&table->heads, at, write);
     }
 }
 
 static void table_release(struct value_table *table)
 {
-    iso_free(table->slots);
+    iso_index_release(&table->heads);
     iso_free(table->next);
     iso_free(table->count);
     iso_free(table->set);
@@ -128,8 +131,9 @@ static bool writes_itself(const struct engine *engine, const struct value_table 
 static void find_writer(struct engine *engine, struct value_table *table, uint32_t read)
 {
     uint32_t key = engine->reads.key[read], value = engine->reads.value[read];
-    uint32_t found = *find_slot(engine, table, key, value), head = found ? found - 1 : ISO_NONE;
-    bool initial = value == table->initial[key], own = found && writes_itself(engine, table, read);
+    uint32_t at, head = find_head(engine, &table->heads, key, value, &at);
+    bool found = head != ISO_NONE, initial = value == table->initial[key],
+         own = found && writes_itself(engine, table, read);
     uint32_t count = (found ? table->count[head] : 0) + initial - own;
     if (count > 1)
         engine->reads.set[read] = set_of(engine, table, head, initial);

@@ -1,8 +1,8 @@
 /* An order to propose: list scheduling. Of the nodes whose known predecessors are scheduled, the one that probably comes
- * first (estimate.c) is next, unless it would break something at once: a writer waits for the known readers of what
- * it replaces, and, with two events, for the writer of its key that has begun; a reader with several possible writers
- * waits until it would see one of them. Where all wait, the first is scheduled all the same. Nothing is undone: a linear pass,
- * right nearly everywhere, and windows.c mends the rest.
+ * first (estimate.c) is next, unless it would break something at once: a writer waits for the known readers of what it
+ * replaces, and, with two events, for the writer of its key that has begun; a reader with several possible writers
+ * waits until it would see one of them. Where all wait, the first is scheduled all the same. Nothing is undone: a
+ * linear pass, right nearly everywhere, and windows.c mends the rest.
  */
 #include "polygraph/windows.h"
 

@@ -1,14 +1,14 @@
 /* Forward search: schedules the chains' tips until no node is left, deciding what is open on the way.
  *
- * A tip may be scheduled when everything that reaches it is scheduled: its clock says so. Scheduling a writer decides that it
- * comes before every version of its keys that has not begun, and that no open read still to be scheduled sees what it
- * replaces; these guesses are propagated by the rules of saturation, at once and only among what is not scheduled:
- * clocks do not say anything of scheduled nodes, for those block nothing any more. What they still say is local
- * to their keys: readers of a version that has begun come before the next writer in each chain.
+ * A tip may be scheduled when everything that reaches it is scheduled: its clock says so. Scheduling a writer decides
+ * that it comes before every version of its keys that has not begun, and that no open read still to be scheduled sees
+ * what it replaces; these guesses are propagated by the rules of saturation, at once and only among what is not
+ * scheduled: clocks do not say anything of scheduled nodes, for those block nothing any more. What they still say is
+ * local to their keys: readers of a version that has begun come before the next writer in each chain.
  *
- * What needs no guess is scheduled at once: it costs the others nothing, so if any order explains the history, one
- * does in which it comes now. Else the tip that probably comes first (estimate.c) is tried; on a conflict all is undone
- * by a log, and the next one is tried. Where no tip can be scheduled, an earlier guess was wrong. If going back step by step
+ * What needs no guess is scheduled at once: it costs the others nothing, so if any order explains the history, one does
+ * in which it comes now. Else the tip that probably comes first (estimate.c) is tried; on a conflict all is undone by a
+ * log, and the next one is tried. Where no tip can be scheduled, an earlier guess was wrong. If going back step by step
  * does not get past the place soon, the search jumps back, twice as far each time, and goes on with a little noise in
  * its order. It gives up after some dead ends, and leaves what it has for windows.c; it never rejects.
  */

@@ -1,5 +1,5 @@
-/* What the parts of the forward search share: propagate.c (what follows, and undoing it), chain_tips.c (scheduling a node),
- * search.c (which one, and back). The idea stands at the top of search.c.
+/* What the parts of the forward search share: propagate.c (what follows, and undoing it), chain_tips.c (scheduling a
+ * node), search.c (which one, and back). The idea stands at the top of search.c.
  */
 #ifndef ISO_POLYGRAPH_SEARCH_H
 #define ISO_POLYGRAPH_SEARCH_H

@@ -4,6 +4,7 @@
 #ifndef ISO_POLYGRAPH_SOLVE_H
 #define ISO_POLYGRAPH_SOLVE_H
 
+#include "base/number_map.h"
 #include "polygraph/polygraph_private.h"
 #include "solver/solver.h"
 
@@ -30,8 +31,7 @@ struct open {
     uint32_t variable_count, variable_capacity;
     struct implied *edges;
     uint32_t edge_count, edge_capacity;
-    uint32_t *pair_slots; /* variables of pairs of transactions, by hash */
-    uint64_t pair_mask;
+    struct iso_number_map pairs; /* of transactions: the variable of their order */
     struct placement_clauses *clauses_of_lists;
     uint32_t first_placed;                      /* the variable of the first placement; the others follow */
     uint32_t *first_open_read, *next_open_read; /* by version; by candidate: candidates of open reads */
@@ -73,8 +73,8 @@ void placement_clauses_need(const struct placement_clauses *clauses_of_lists,
 void placement_clauses_write(const struct placement_clauses *clauses_of_lists,
                              struct explanation *explanation); /* their lemmas */
 
-/* prove.c: the clauses of the cycles so far have no model: fills in the evidence. STEP_CONTRADICTION; STEP_STOPPED: out of
- * time */
+/* prove.c: the clauses of the cycles so far have no model: fills in the evidence. STEP_CONTRADICTION; STEP_STOPPED: out
+ * of time */
 enum step_result open_prove(struct open *open);
 bool open_ask_stop(void *engine); /* for a solver */
 

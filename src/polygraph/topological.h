@@ -1,11 +1,11 @@
 /* A topological order that is kept while edges come and go.
  *
  * Every edge leads from a lower position to a higher one. A new edge that leads back moves what its end reaches, as far
- * as its start's position, behind the tail: only the nodes between the two are looked at (as in Pearce and Kelly, A dynamic
- * topological sort algorithm for directed acyclic graphs, 2006, of whose two searches this needs the forward one:
- * positions of its own for the start's predecessors would bring them forward, and here the later node is the one to wait).
- * If its end reaches its start, the edge would close a cycle; it is refused. Edges that came last are taken back
- * first; the order stays as it is, which is right without them too.
+ * as its start's position, behind the tail: only the nodes between the two are looked at (as in Pearce and Kelly, A
+ * dynamic topological sort algorithm for directed acyclic graphs, 2006, of whose two searches this needs the forward
+ * one: positions of its own for the start's predecessors would bring them forward, and here the later node is the one
+ * to wait). If its end reaches its start, the edge would close a cycle; it is refused. Edges that came last are taken
+ * back first; the order stays as it is, which is right without them too.
  */
 #ifndef ISO_POLYGRAPH_PLACES_H
 #define ISO_POLYGRAPH_PLACES_H

@@ -4,20 +4,18 @@
  * The values that such reads saw are collected first; one walk over the history then finds their writers, however many
  * reads there are.
  */
-#include "base/hash.h"
+#include "base/number_map.h"
 #include "polygraph/polygraph_private.h"
 
 /* Of a key and value: the first that aborted, and the first two others, since one of those may be the reader. */
 struct unwritten {
-    uint32_t key, value;
     uint32_t aborted, other, second; /* transactions of the history, or ISO_NONE */
 };
 
 struct table {
     struct unwritten *items;
-    uint32_t *slots; /* 1 + an item; 0: empty */
-    uint32_t count;
-    uint64_t mask;
+    uint32_t count, capacity;
+    struct iso_number_map by_value; /* of a key: its item */
 };
 
 static bool has_no_writer(const struct engine *engine, uint32_t read)
@@ -26,37 +24,23 @@ static bool has_no_writer(const struct engine *engine, uint32_t read)
            !iso_key_is_list(engine->history, engine->reads.key[read]);
 }
 
-static uint32_t *find_slot(const struct table *table, uint32_t key, uint32_t value)
+static struct unwritten *find_item(const struct table *table, uint32_t key, uint32_t value)
 {
-    uint64_t slot = iso_hash_pair(key, value) & table->mask;
-    for (; table->slots[slot]; slot = (slot + 1) & table->mask) {
-        const struct unwritten *item = &table->items[table->slots[slot] - 1];
-        if (item->key == key && item->value == value)
-            break;
-    }
-    return &table->slots[slot];
+    uint32_t item = iso_number_map_get(&table->by_value, iso_number_pair(key, value));
+    return item == ISO_NONE ? NULL : &table->items[item];
 }
 
 static void collect_unwritten(struct table *table, const struct engine *engine)
 {
-    uint32_t reads = 0;
-    size_t slots = 64;
-    for (uint32_t read = 0; read < engine->reads.count; read++)
-        reads += has_no_writer(engine, read);
-    while (slots < 2 * (size_t)reads)
-        slots *= 2;
-    *table = (struct table){.items = iso_allocate(((size_t)reads + 1) * sizeof *table->items),
-                            .slots = iso_allocate_zeroed(slots, sizeof *table->slots),
-                            .mask = slots - 1};
+    *table = (struct table){0};
     for (uint32_t read = 0; read < engine->reads.count; read++) {
         if (!has_no_writer(engine, read))
             continue;
         uint32_t key = engine->reads.key[read], value = engine->reads.value[read];
-        uint32_t *slot = find_slot(table, key, value);
-        if (*slot)
+        if (iso_number_map_add(&table->by_value, iso_number_pair(key, value), table->count) != table->count)
             continue;
-        table->items[table->count++] = (struct unwritten){key, value, ISO_NONE, ISO_NONE, ISO_NONE};
-        *slot = table->count;
+        ISO_GROW(table->items, table->count, table->capacity);
+        table->items[table->count++] = (struct unwritten){ISO_NONE, ISO_NONE, ISO_NONE};
     }
 }
 
@@ -74,10 +58,10 @@ static void find_writers(struct table *table, const struct iso_history *history)
 {
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            uint32_t item =
-                iso_kind_writes(history->kind[o]) ? *find_slot(table, history->key[o], history->value[o]) : 0;
+            struct unwritten *item =
+                iso_kind_writes(history->kind[o]) ? find_item(table, history->key[o], history->value[o]) : NULL;
             if (item)
-                note_writer(&table->items[item - 1], t, iso_status_of(history, t) == ISO_ABORTED);
+                note_writer(item, t, iso_status_of(history, t) == ISO_ABORTED);
         }
     }
 }
@@ -101,9 +85,8 @@ void unwritten_classify(struct engine *engine)
     find_writers(&table, engine->history);
     for (uint32_t read = 0; read < engine->reads.count; read++) {
         if (has_no_writer(engine, read))
-            classify_read(
-                engine, &table.items[*find_slot(&table, engine->reads.key[read], engine->reads.value[read]) - 1], read);
+            classify_read(engine, find_item(&table, engine->reads.key[read], engine->reads.value[read]), read);
     }
     iso_free(table.items);
-    iso_free(table.slots);
+    iso_number_map_release(&table.by_value);
 }

@@ -1,5 +1,5 @@
-/* Whether the engine's parts are whole. Asserted after steps of the route, where ISO_VALIDATE is defined: in sanitized builds
- * and under property programs. Each walks over its part once.
+/* Whether the engine's parts are whole. Asserted after steps of the route, where ISO_VALIDATE is defined: in sanitized
+ * builds and under property programs. Each walks over its part once.
  */
 #ifndef ISO_POLYGRAPH_VALIDATE_H
 #define ISO_POLYGRAPH_VALIDATE_H

@@ -35,18 +35,18 @@ struct windows {
 /* estimate.c: the events in the order in which they probably come, a linear extension of what is known. */
 void estimate_order(const struct engine *engine, uint32_t *likely);
 
-/* schedule.c: all nodes in an order to propose, likewise; the first `run_count` of `order` are given. */
+/* schedule.c: all nodes in an order to propose, likewise; the first `scheduled_count` of `order` are given. */
 void schedule_nodes(struct engine *engine, uint32_t *order, uint32_t scheduled_count);
 
-/* lookahead.c: likewise, but slower, and not so soon wrong where many sessions are side by side. Events only; how many of
- * them `order` has: it may stop before the last. */
+/* lookahead.c: likewise, but slower, and not so soon wrong where many sessions are side by side. Events only; how many
+ * of them `order` has: it may stop before the last. */
 uint32_t lookahead_nodes(struct engine *engine, uint32_t *order);
 
 /* sccs.c: the graph of the order as it stands: puts SCCs together in the order, and lists them. */
 void sccs_find(struct windows *windows);
 
-/* window_solve.c: mends the order between two positions. STEP_DONE: it has no cycle there now. STEP_CONTRADICTION: impossible with
- * the rest as it stands. STEP_STOPPED: too much, or out of time. */
+/* window_solve.c: mends the order between two positions. STEP_DONE: it has no cycle there now. STEP_CONTRADICTION:
+ * impossible with the rest as it stands. STEP_STOPPED: too much, or out of time. */
 enum step_result window_solve(struct windows *windows, uint32_t first, uint32_t end);
 
 /* windows.c: sorts the versions `from` to `end` of `sorted`, of one key, as their commits stand. */

@@ -44,9 +44,7 @@ static void put_operation(struct iso_text *text, const struct iso_history *histo
 static void put_transaction(struct iso_text *text, const struct iso_history *history, uint32_t transaction)
 {
     static const char *const types[] = {":ok", ":fail", ":info"};
-    iso_text_put(text, "{:type ");
-    iso_text_put(text, types[iso_status_of(history, transaction)]);
-    iso_text_put(text, ", :f :txn, :process ");
+    iso_text_format(text, "{:type %s, :f :txn, :process ", types[iso_status_of(history, transaction)]);
     put_atom(text, &history->atoms, history->session_atom[history->session[transaction]]);
     iso_text_put(text, ", :index ");
     put_atom(text, &history->atoms, history->tid[transaction]);
@@ -74,9 +72,7 @@ static void put_type(struct iso_text *text, const struct iso_wrong *wrong)
         iso_text_put(text, wrong->kind);
         return;
     }
-    iso_text_put(text, name);
-    iso_text_put(text, wrong->kind ? "-" : "");
-    iso_text_put(text, wrong->kind ? wrong->kind : "");
+    iso_text_format(text, "%s%s%s", name, wrong->kind ? "-" : "", wrong->kind ? wrong->kind : "");
 }
 
 static const char *model_of(const char *level)
@@ -103,8 +99,7 @@ static void put_step(const struct iso_facts *facts, const struct iso_claim_edge 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i].type, edge->type))
             name = names[i].name;
-    iso_text_put(text, "{:type :");
-    iso_text_put(text, name[0] ? name : "implied");
+    iso_text_format(text, "{:type :%s", name[0] ? name : "implied");
     if (edge->key != ISO_NONE) {
         iso_text_put(text, ", :key ");
         put_atom(text, &facts->history->atoms, facts->history->key_atom[edge->key]);
@@ -223,9 +218,7 @@ void iso_report_edn(const struct iso_facts *facts, enum iso_wall wall, struct is
         }
         iso_text_put(text, "),\n :anomalies {");
         put_anomalies(facts, wall, text);
-        iso_text_put(text, "},\n :not #{:");
-        iso_text_put(text, model_of(claims->level));
-        iso_text_put(text, "}");
+        iso_text_format(text, "},\n :not #{:%s}", model_of(claims->level));
     }
     iso_text_put(text, "}\n");
 }

@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <string.h>
 
 #include "draw/escape.h"
@@ -5,20 +6,14 @@
 
 static void put_attribute(struct iso_text *text, const char *name, const char *value)
 {
-    iso_text_put(text, " ");
-    iso_text_put(text, name);
-    iso_text_put(text, "=\"");
+    iso_text_format(text, " %s=\"", name);
     iso_escape_xml(text, value, strlen(value));
     iso_text_put(text, "\"");
 }
 
 static void put_count(struct iso_text *text, const char *name, uint64_t count)
 {
-    iso_text_put(text, " ");
-    iso_text_put(text, name);
-    iso_text_put(text, "=\"");
-    iso_text_put_unsigned(text, count);
-    iso_text_put(text, "\"");
+    iso_text_format(text, " %s=\"%" PRIu64 "\"", name, count);
 }
 
 static void put_case(const struct iso_argument *argument, struct iso_text *text)

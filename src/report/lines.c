@@ -1,17 +1,15 @@
 #include "report/tools_private.h"
 
+#include <inttypes.h>
+
 void report_put_lines(const struct iso_argument *argument, struct iso_text *text)
 {
     for (uint32_t i = 0; i < argument->party_count; i++) {
-        iso_text_put(text, "T");
-        iso_text_put_unsigned(text, i + 1u);
-        iso_text_put(text, " = ");
+        iso_text_format(text, "T%" PRIu32 " = ", i + 1u);
         iso_argument_put_party(argument, i, text);
         iso_text_put(text, "\n");
     }
     for (uint32_t i = 0; i < argument->step_count; i++) {
-        iso_text_put(text, "- ");
-        iso_text_put(text, iso_argument_text(argument, argument->steps[i]));
-        iso_text_put(text, "\n");
+        iso_text_format(text, "- %s\n", iso_argument_text(argument, argument->steps[i]));
     }
 }

@@ -1,5 +1,6 @@
 /* Markdown. What others wrote stands in blocks of HTML without an empty line, which Markdown passes on untouched,
  * inside <code> or <pre>, where reviewing tools look for no names of users and no links. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "draw/escape.h"
@@ -13,11 +14,7 @@ static void put_violation(const struct iso_argument *argument, uint32_t number, 
     const char *title = iso_argument_text(argument, argument->title);
     iso_wrong_id(argument->claim->wrong, id);
     report_put_lines(argument, &lines);
-    iso_text_put(text, "\n<details><summary>");
-    iso_text_put_unsigned(text, number);
-    iso_text_put(text, ". <b>");
-    iso_text_put(text, id);
-    iso_text_put(text, "</b> <code>");
+    iso_text_format(text, "\n<details><summary>%" PRIu32 ". <b>%s</b> <code>", number, id);
     iso_escape_xml(text, title, strlen(title));
     iso_text_put(text, "</code></summary>\n<pre>");
     iso_escape_xml(text, lines.bytes, lines.used - 1);
@@ -36,13 +33,7 @@ static void put_counts(const struct iso_claims *claims, struct iso_text *text)
         if (!count)
             continue;
         iso_wrong_id(iso_wrong_row(row), id);
-        iso_text_put(text, "| ");
-        iso_text_put(text, id);
-        iso_text_put(text, " | ");
-        iso_text_put(text, iso_wrong_row(row)->name);
-        iso_text_put(text, " | ");
-        iso_text_put_unsigned(text, count);
-        iso_text_put(text, " |\n");
+        iso_text_format(text, "| %s | %s | %" PRIu32 " |\n", id, iso_wrong_row(row)->name, count);
     }
 }
 
@@ -70,8 +61,6 @@ void iso_report_markdown(const struct iso_facts *facts, enum iso_wall wall, stru
     }
     uint64_t left = claims->count - i + iso_explain_unlisted(claims);
     if (left) {
-        iso_text_put(text, "\n");
-        iso_text_put_unsigned(text, left);
-        iso_text_put(text, left == 1 ? " more is not shown.\n" : " more are not shown.\n");
+        iso_text_format(text, "\n%" PRIu64 "%s", left, left == 1 ? " more is not shown.\n" : " more are not shown.\n");
     }
 }

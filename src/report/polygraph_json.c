@@ -1,4 +1,5 @@
 /* Polygraph's verdict as JSON. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,20 +103,15 @@ static void put_counts(struct iso_text *text, const struct iso_polygraph_result 
 {
     iso_text_put(text, ",\"counts\":{\"");
     for (int kind = ISO_FINDING_INT; kind < ISO_FINDINGS; kind++) {
-        iso_text_put(text, iso_finding_name((enum iso_finding_kind)kind));
-        iso_text_put(text, "\":");
-        iso_text_put_unsigned(text, result->counts[kind]);
-        iso_text_put(text, ",\"");
+        iso_text_format(text, "%s\":%" PRIu64 ",\"", iso_finding_name((enum iso_finding_kind)kind),
+                        result->counts[kind]);
     }
-    iso_text_put(text, "CYCLE\":");
-    iso_text_put_unsigned(text, result->cycles);
-    iso_text_put(text, "}");
+    iso_text_format(text, "CYCLE\":%" PRIu64 "}", result->cycles);
 }
 
 static void put_steps(struct iso_text *text, const struct iso_polygraph_counters *counters)
 {
-    iso_text_put(text, ",\"steps\":{\"passes\":");
-    iso_text_put_unsigned(text, counters->passes);
+    iso_text_format(text, ",\"steps\":{\"passes\":%" PRIu64, counters->passes);
     iso_reported_put_count(text, "known_edges", counters->known_edges);
     iso_reported_put_count(text, "edges_version", counters->edges_version);
     iso_reported_put_count(text, "edges_anti", counters->edges_anti);
@@ -172,8 +168,7 @@ static void put_beginning(struct iso_text *text, const struct iso_polygraph_repo
         .outcome = iso_outcome_name(result->outcome),
         .reason = result->outcome == ISO_IS_UNDECIDED ? result->reason : NULL,
     };
-    iso_text_put(text, "{");
-    iso_text_put(text, report->members ? report->members : "");
+    iso_text_format(text, "{%s", report->members ? report->members : "");
     iso_reported_put_verdict(text, &head);
     put_totals(text, report);
     put_counts(text, result);

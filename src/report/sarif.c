@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <string.h>
 
 #include "iso/version.h"
@@ -83,9 +84,7 @@ static void put_location(const struct iso_argument *argument, uint32_t party, st
     } else {
         iso_text_put(text, "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":");
         put_uri(text, origin.name, strlen(origin.name));
-        iso_text_put(text, "},\"region\":{\"startLine\":");
-        iso_text_put_unsigned(text, origin.offset ? origin.offset : 1);
-        iso_text_put(text, "}}");
+        iso_text_format(text, "},\"region\":{\"startLine\":%" PRIu64 "}}", origin.offset ? origin.offset : 1);
     }
     name.used = 0;
     iso_argument_put_party(argument, party, &name);
@@ -116,13 +115,11 @@ static void put_result(const struct iso_argument *argument, struct iso_text *tex
     struct iso_text lines = {0};
     char id[ISO_WRONG_ID];
     iso_wrong_id(claim->wrong, id);
-    iso_text_put(&lines, iso_argument_text(argument, argument->title));
-    iso_text_put(&lines, "\n");
+    iso_text_format(&lines, "%s\n", iso_argument_text(argument, argument->title));
     report_put_lines(argument, &lines);
     iso_text_put(text, "{\"ruleId\":");
     put_string(text, id);
-    iso_text_put(text, ",\"ruleIndex\":");
-    iso_text_put_unsigned(text, index_of(argument->facts->claims, claim->wrong));
+    iso_text_format(text, ",\"ruleIndex\":%" PRIu64, index_of(argument->facts->claims, claim->wrong));
     iso_text_put(text, claim->is_tentative ? ",\"level\":\"warning\",\"message\":{\"text\":"
                                            : ",\"level\":\"error\",\"message\":{\"text\":");
     iso_text_put_string(text, lines.bytes, lines.used - 1);

@@ -1,8 +1,9 @@
-/* What a run says of records that it left out or doubts: each, as long as they are few; then how many of each cause, once
- * a minute and at the end. Their sender decides how many they are, and the log is not his.
+/* What a run says of records that it left out or doubts: each, as long as they are few; then how many of each cause,
+ * once a minute and at the end. Their sender decides how many they are, and the log is not his.
  *
- * APP_BAD_LINES are reported one by one, and the first of each cause. A cause is the reason without its numbers and quoted
- * texts; APP_BAD_CAUSES are kept apart, the others are one. Time is passed in, in seconds. Threads: one at a time.
+ * APP_BAD_LINES are reported one by one, and the first of each cause. A cause is the reason without its numbers and
+ * quoted texts; APP_BAD_CAUSES are kept apart, the others are one. Time is passed in, in seconds. Threads: one at a
+ * time.
  */
 #ifndef ISO_RUN_BAD_RECORDS_H
 #define ISO_RUN_BAD_RECORDS_H
@@ -26,7 +27,7 @@ struct app_bad_records {
     double summed;
 };
 
-/* `reason`: "left out: ..." and the like, as it is told behind the place. */
+/* `reason`: "left out: ..." and the like, as it stands behind the place. */
 void app_bad_records_note(struct app_bad_records *bad, const char *place, const char *reason, double now);
 
 /* Tells what is not logged, if it is time, or `now_or_never`. */

@@ -29,8 +29,8 @@ void app_clock_skip(struct app_clock *clock, int64_t now)
 static void report_silence(struct app_clock *clock, struct iso_kafka_consumer *consumer, bool silent, int64_t now)
 {
     char trouble[200];
-    int64_t patience = clock->heard ? SILENCE_MS : SILENCE_AT_FIRST_MS;
-    clock->heard |= !silent;
+    int64_t patience = clock->was_known ? SILENCE_MS : SILENCE_AT_FIRST_MS;
+    clock->was_known |= !silent;
     if (silent && !clock->silent_since) {
         clock->silent_since = now;
         clock->reported_silence = false;
@@ -71,7 +71,7 @@ static bool has_jumped(struct app_clock *clock, struct iso_kafka_consumer *consu
 uint64_t app_clock_time(struct app_clock *clock, struct iso_kafka_consumer *consumer, int64_t now)
 {
     assert(clock->looked);
-    clock->jumped = has_jumped(clock, consumer, now); /* after which nothing is known to be heard */
+    clock->jumped = has_jumped(clock, consumer, now); /* after which it is not known what the topics hold */
     bool silent = !iso_kafka_consumer_is_live(consumer);
     report_silence(clock, consumer, silent, now);
     int64_t passed = now - clock->looked, counted = passed < STEP_MOST_MS ? passed : STEP_MOST_MS;

@@ -20,7 +20,7 @@ struct app_clock {
     int64_t skew;          /* what the pipeline's time has beyond the clock's */
     int64_t silent_since;  /* since when it is not known what the topics hold; 0: it is */
     bool reported_silence; /* that was remarked on */
-    bool heard;            /* it was known, once */
+    bool was_known;        /* it was, once */
     bool jumped;           /* when it last looked the machine's clock had jumped, or the process stood still */
 };
 

@@ -68,7 +68,7 @@ size_t app_delivery_of_line(const struct app_delivery *delivery, uint64_t before
 
 static enum iso_status advance_topic(struct app_delivery *delivery, struct app_output *output, uint64_t position)
 {
-    if (!iso_kafka_producer_settled(output->producer))
+    if (!iso_kafka_producer_reached_mark(output->producer))
         return ISO_OK;
     delivery->delivered = delivery->marked > delivery->delivered ? delivery->marked : delivery->delivered;
     if (position > delivery->marked)

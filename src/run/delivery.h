@@ -13,7 +13,7 @@
 struct app_delivery {
     uint64_t delivered;            /* bytes of output that its reader has */
     uint64_t journaled;            /* that the journal says it has */
-    uint64_t marked;               /* a topic: up to where it will have once its mark has settled */
+    uint64_t marked;               /* a topic: up to where it will have once its mark is reached */
     uint64_t device, inode, begun; /* a regular file, and where in it the output begins; 0: none */
 };
 

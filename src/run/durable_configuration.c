@@ -11,18 +11,12 @@ enum { FORMAT = 8 };
 
 static void put_line(struct iso_text *text, const char *name, const char *value)
 {
-    iso_text_put(text, name);
-    iso_text_put(text, "=");
-    iso_text_put(text, value ? value : "");
-    iso_text_put(text, "\n");
+    iso_text_format(text, "%s=%s\n", name, value ? value : "");
 }
 
 static void put_number(struct iso_text *text, const char *name, uint64_t number)
 {
-    iso_text_put(text, name);
-    iso_text_put(text, "=");
-    iso_text_put_unsigned(text, number);
-    iso_text_put(text, "\n");
+    iso_text_format(text, "%s=%" PRIu64 "\n", name, number);
 }
 
 static void put_seconds(struct iso_text *text, const char *name, uint64_t milliseconds)

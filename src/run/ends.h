@@ -1,8 +1,8 @@
-/* Ends of partitions, and how far message time has come: what a live run reports to its pipeline between batches, and writes
- * into its recording and its journal, so that who judges it again learns the same (pipeline/pipeline.h).
+/* Ends of partitions, and how far message time has come: what a live run reports to its pipeline between batches, and
+ * writes into its recording and its journal, so that who judges it again learns the same (pipeline/pipeline.h).
  *
- * An end is reported once a partition has stood there for a second of the pipeline's time, while brokers answer: partitions
- * that get messages all the time are at their ends between any two.
+ * An end is reported once a partition has stood there for a second of the pipeline's time, while brokers answer:
+ * partitions that get messages all the time are at their ends between any two.
  */
 #ifndef ISO_RUN_ENDS_H
 #define ISO_RUN_ENDS_H

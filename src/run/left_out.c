@@ -32,9 +32,7 @@ static void put_table(struct iso_text *text, const struct iso_join_left_out *tab
 {
     iso_text_put(text, text->used ? ", " : "");
     iso_text_put_bytes(text, table->name, table->length < 200 ? table->length : 200);
-    iso_text_put(text, " (");
-    iso_text_put_unsigned(text, table->operations);
-    iso_text_put(text, ")");
+    iso_text_format(text, " (%" PRIu64 ")", table->operations);
 }
 
 static bool is_of(const struct iso_join_left_out *table, bool unknown, bool with_rows)

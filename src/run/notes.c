@@ -6,8 +6,9 @@
 
 #include "cli/command.h"
 
-/* REPORTED_MS: for how long what is over is reported; STRETCH_MS: over which speed is measured; LEAST, WORK_S: messages, and
- * seconds of work in them, below which it is not behind; SILENT_S: of clients, while the database is written to. */
+/* REPORTED_MS: for how long what is over is reported; STRETCH_MS: over which speed is measured; LEAST, WORK_S:
+ * messages, and seconds of work in them, below which it is not behind; SILENT_S: of clients, while the database is
+ * written to. */
 enum { REPORTED_MS = 3600000, STRETCH_MS = 5000, LEAST = 1024, WORK_S = 10, SILENT_S = 30, SHOWN = 700 };
 
 /* In the order in which they are reported. `what` is of one and of many; `then`: what it means, and what to do. */
@@ -62,8 +63,7 @@ static void add_note(struct app_notes *notes, const char *format, ...)
     va_start(values, format);
     vsnprintf(line, sizeof line, format, values);
     va_end(values);
-    iso_text_put(&notes->text, line);
-    iso_text_put(&notes->text, "\n");
+    iso_text_format(&notes->text, "%s\n", line);
 }
 
 static void tell_happening(struct app_notes *notes, const struct app_notes_facts *facts, int what, uint64_t now)

@@ -1,8 +1,8 @@
 /* What the person on call is to know besides what waits: in words, what happened and what to do about it.
  *
- * Some things happen and are over (a table was dropped, messages could not be read): they are reported for an hour, with
- * how often they came and when last. Others last (clients are silent, messages pile up, memory is short): they are reported
- * while they do. Looked at a few times a second; time is passed in. Threads: one at a time.
+ * Some things happen and are over (a table was dropped, messages could not be read): they are reported for an hour,
+ * with how often they came and when last. Others last (clients are silent, messages pile up, memory is short): they are
+ * reported while they do. Looked at a few times a second; time is passed in. Threads: one at a time.
  */
 #ifndef ISO_RUN_NOTES_H
 #define ISO_RUN_NOTES_H

@@ -48,6 +48,16 @@ void app_stream_options_release(struct app_stream_options *options)
     app_texts_release(&options->properties);
 }
 
+struct iso_polygraph_options app_stream_polygraph(const struct app_stream_options *options)
+{
+    struct iso_polygraph_options settings;
+    iso_polygraph_options_init(&settings);
+    settings.max_findings = options->pipeline.max_violations;
+    settings.memory = app_stream_memory(options);
+    settings.memory_in_use = app_memory_in_use;
+    return settings;
+}
+
 enum iso_status app_stream_initial(const struct app_stream_options *options, struct iso_history *history,
                                    struct iso_error *error)
 {

@@ -101,14 +101,10 @@ static enum iso_status judge_order(struct app_order *order, const struct iso_his
                                    struct iso_polygraph_result *result, struct iso_error *error)
 {
     const struct app_stream_options *options = order->options;
-    struct iso_polygraph_options settings;
+    struct iso_polygraph_options settings = app_stream_polygraph(options);
     const char *lack = missing_reason(order);
-    iso_polygraph_options_init(&settings);
     settings.model = ISO_MODEL_SER;
     settings.versions_by_commit = true;
-    settings.max_findings = options->pipeline.max_violations;
-    settings.memory = app_stream_memory(options);
-    settings.memory_in_use = app_memory_in_use;
     if (iso_polygraph_check(all, &settings, result, error) != ISO_OK)
         return error->status;
     if (lack && result->outcome != ISO_IS_UNDECIDED)
@@ -164,17 +160,14 @@ static void leave_out_reported(const struct iso_history *all, struct iso_polygra
 
 static void put_counts(const struct iso_polygraph_result *result, struct iso_pipeline_order *outcome)
 {
-    char count[64];
     outcome->found = result->counts[ISO_FINDING_INT];
     for (int kind = ISO_FINDING_G1A; kind < ISO_FINDINGS; kind++) {
         outcome->found += result->counts[kind];
-        snprintf(count, sizeof count, ",\"%s\":%" PRIu64, iso_finding_name((enum iso_finding_kind)kind),
-                 result->counts[kind]);
-        iso_text_put(&outcome->counts, count);
+        iso_text_format(&outcome->counts, ",\"%s\":%" PRIu64, iso_finding_name((enum iso_finding_kind)kind),
+                        result->counts[kind]);
     }
     outcome->found += result->cycles;
-    snprintf(count, sizeof count, ",\"CYCLE\":%" PRIu64, result->cycles);
-    iso_text_put(&outcome->counts, count);
+    iso_text_format(&outcome->counts, ",\"CYCLE\":%" PRIu64, result->cycles);
 }
 
 static void put_violations(const struct app_order *order, const struct iso_polygraph_report *report,

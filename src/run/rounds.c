@@ -119,7 +119,7 @@ static enum iso_status judge_collected(struct app_rounds *rounds, bool is_final,
                                        struct iso_polygraph_result *result, struct iso_error *error)
 {
     const struct app_stream_options *options = rounds->options;
-    struct iso_polygraph_options settings;
+    struct iso_polygraph_options settings = app_stream_polygraph(options);
     struct iso_pipeline_stats stats;
     iso_history_init(judged);
     if (app_stream_level(options) == ISO_SER && options->no_session_order)
@@ -127,11 +127,7 @@ static enum iso_status judge_collected(struct app_rounds *rounds, bool is_final,
                              "--no-session-order: polygraph has snapshot isolation without it, not ser");
     if (copy_all(rounds, is_final, judged, error) != ISO_OK)
         return error->status;
-    iso_polygraph_options_init(&settings);
     settings.model = model_of(options);
-    settings.max_findings = options->pipeline.max_violations;
-    settings.memory = app_stream_memory(options);
-    settings.memory_in_use = app_memory_in_use;
     if (rounds->full)
         set_undecided(result, "memory");
     else

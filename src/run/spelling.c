@@ -53,11 +53,7 @@ void app_log_spellings(const struct iso_pipeline *pipeline)
         total += list[i].count;
         if (i >= NAMED)
             continue;
-        iso_text_put(&text, i ? ", " : "");
-        iso_text_put(&text, list[i].column);
-        iso_text_put(&text, " (");
-        iso_text_put_unsigned(&text, list[i].count);
-        iso_text_put(&text, ")");
+        iso_text_format(&text, "%s%s (%" PRIu64 ")", i ? ", " : "", list[i].column, list[i].count);
     }
     if (count > NAMED)
         iso_text_put(&text, ", ...");

@@ -42,18 +42,18 @@ static enum iso_status open_server(struct app_status *status, const struct iso_w
 }
 
 /* Without what the consumer knows. */
-static void gather_facts(const struct app_stream *stream, const struct iso_pipeline_stats *stats,
-                         struct app_notes_facts *facts)
+static void gather_facts(const struct app_status *status, struct app_notes_facts *facts)
 {
+    const struct iso_pipeline_stats *stats = &status->stats;
     *facts = (struct app_notes_facts){.messages = stats->messages,
                                       .in_use = app_memory_in_use(),
-                                      .limit = app_stream_memory(stream->options),
-                                      .needed = iso_pipeline_memory_needed(stream->pipeline),
+                                      .limit = app_stream_memory(status->stream->options),
+                                      .needed = iso_pipeline_memory_needed(status->stream->pipeline),
                                       .clients_time = -1,
                                       .changes_time = -1};
     for (int news = 0; news < ISO_TABLE_NEWS; news++) {
-        facts->count[news] = stream->remarks.tables.count[news];
-        facts->latest[news] = stream->remarks.tables.latest[news];
+        facts->count[news] = status->stream->remarks.tables.count[news];
+        facts->latest[news] = status->stream->remarks.tables.latest[news];
     }
     facts->count[APP_BAD_RECORDS] = stats->bad_records;
     facts->count[APP_LATE_TRANSACTIONS] = stats->engine.below_watermark;
@@ -61,27 +61,24 @@ static void gather_facts(const struct app_stream *stream, const struct iso_pipel
 }
 
 /* What was before a restart is over. */
-static void note_before(struct app_status *status, const struct app_stream *stream)
+static void note_before(struct app_status *status)
 {
-    struct iso_pipeline_stats stats;
     struct app_notes_facts facts;
-    iso_pipeline_stats(stream->pipeline, &stats);
-    gather_facts(stream, &stats, &facts);
+    iso_pipeline_stats(status->stream->pipeline, &status->stats);
+    gather_facts(status, &facts);
     app_notes_init(&status->notes, &facts, status_since_1970());
 }
 
-enum iso_status app_status_open(struct app_status *status, const struct app_stream *stream,
-                                struct iso_web_options server, uint64_t expect_messages, struct iso_error *error)
+enum iso_status app_status_open(struct app_status *status, struct iso_web_options server, struct iso_error *error)
 {
     server.explain = explain_line;
     if (!server.listen && (server.token_file || server.name_count))
         return iso_error_set(error, ISO_BAD_INPUT, "--listen-%s %s: expected --listen HOST:PORT too",
                              server.token_file ? "token" : "name",
                              server.token_file ? server.token_file : server.names[0]);
-    status->started = status->progressed = status_since_1970();
-    status->expect_messages = expect_messages;
+    status->times.started = status->times.progressed = status_since_1970();
     app_waiting_init(&status->waiting, (uint64_t)iso_kafka_now());
-    note_before(status, stream);
+    note_before(status);
     if (server.listen && open_server(status, &server, error) != ISO_OK)
         return error->status;
     app_notify_open(&status->notify);
@@ -96,121 +93,117 @@ void app_status_close(struct app_status *status)
     iso_metrics_release(&status->metrics);
     iso_text_release(&status->words);
     app_notes_release(&status->notes);
-    iso_free(status->places);
+    iso_free(status->places.list);
 }
 
 /* Opening the books goes over all keys: it may take a hundredth of the time. */
-static void open_books(struct app_status *status, const struct app_stream *stream,
-                       const struct iso_pipeline_stats *stats, uint64_t now)
+static void open_books(struct app_status *status, uint64_t now)
 {
-    if (status->opened && now - status->opened < 100 * status->opening)
+    struct app_status_books *books = &status->books;
+    const struct iso_pipeline_stats *stats = &status->stats;
+    if (books->opened && now - books->opened < 100 * books->took)
         return;
     double started = app_seconds();
-    iso_pipeline_books(stream->pipeline, &status->books);
-    status->opening = (uint64_t)((app_seconds() - started) * 1000);
-    status->opened = now;
-    app_waiting_look(&status->waiting, &status->books, stats->has_watermark ? stats->watermark : 0, stats->messages,
+    iso_pipeline_books(status->stream->pipeline, &books->content);
+    books->took = (uint64_t)((app_seconds() - started) * 1000);
+    books->opened = now;
+    app_waiting_look(&status->waiting, &books->content, stats->has_watermark ? stats->watermark : 0, stats->messages,
                      now);
 }
 
 /* When the last message of the change streams came, or of clients; below 0: none is read. */
-double status_last_message(const struct app_status *status, const struct app_stream *stream,
-                           struct iso_kafka_consumer *consumer, bool of_changes)
+double status_last_message(const struct app_status *status, bool of_changes)
 {
     const struct iso_kafka_partition *partitions;
-    uint32_t partition_count = iso_kafka_consumer_partitions(consumer, &partitions);
+    uint32_t partition_count = iso_kafka_consumer_partitions(status->consumer, &partitions);
     double latest = -1;
-    for (uint32_t i = 0; i < partition_count && i < status->place_count; i++) {
-        bool is_change = iso_pipeline_input(stream->pipeline, partitions[i].input).is_change_stream;
-        double time = (double)status->places[i].time / 1000;
+    for (uint32_t i = 0; i < partition_count && i < status->places.count; i++) {
+        bool is_change = iso_pipeline_input(status->stream->pipeline, partitions[i].input).is_change_stream;
+        double time = (double)status->places.list[i].time / 1000;
         latest = is_change == of_changes && time > latest ? time : latest;
     }
     return latest;
 }
 
 /* In words what happened, and what lasts. */
-static void take_notes(struct app_status *status, const struct app_stream *stream, struct iso_kafka_consumer *consumer,
-                       const struct iso_pipeline_stats *stats)
+static void take_notes(struct app_status *status)
 {
     struct app_notes_facts facts;
     const struct iso_kafka_partition *partitions;
-    uint32_t partition_count = iso_kafka_consumer_partitions(consumer, &partitions);
-    gather_facts(stream, stats, &facts);
+    uint32_t partition_count = iso_kafka_consumer_partitions(status->consumer, &partitions);
+    gather_facts(status, &facts);
     for (uint32_t i = 0; i < partition_count; i++)
-        facts.behind += iso_kafka_consumer_behind(consumer, i);
-    facts.count[APP_MISSING_OFFSETS] = iso_kafka_consumer_counters(consumer)->missing;
-    facts.clients_time = status_last_message(status, stream, consumer, false);
-    facts.changes_time = status_last_message(status, stream, consumer, true);
+        facts.behind += iso_kafka_consumer_behind(status->consumer, i);
+    facts.count[APP_MISSING_OFFSETS] = iso_kafka_consumer_counters(status->consumer)->missing;
+    facts.clients_time = status_last_message(status, false);
+    facts.changes_time = status_last_message(status, true);
     app_notes_look(&status->notes, &facts, status_since_1970());
 }
 
 /* Progress is offsets: messages, and what holds none. */
-static void report_to_manager(struct app_status *status, struct iso_kafka_consumer *consumer,
-                              const struct iso_pipeline_stats *stats, const char *trouble, uint64_t now)
+static void report_to_manager(struct app_status *status, const char *trouble, uint64_t now)
 {
     const struct iso_kafka_partition *partitions;
+    const struct iso_aion_stats *engine = &status->stats.engine;
     uint64_t done = 0, behind = 0, violations = 0;
-    uint32_t partition_count = iso_kafka_consumer_partitions(consumer, &partitions);
+    uint32_t partition_count = iso_kafka_consumer_partitions(status->consumer, &partitions);
     for (uint32_t i = 0; i < partition_count; i++) {
         done += (uint64_t)partitions[i].next;
-        behind += iso_kafka_consumer_behind(consumer, i);
+        behind += iso_kafka_consumer_behind(status->consumer, i);
     }
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-        violations += stats->engine.counts[axiom];
+        violations += engine->counts[axiom];
     if (app_notify_progress(&status->notify, done, !behind || trouble, now))
-        app_notify_status(
-            &status->notify, "%" PRIu64 " transaction%s, %" PRIu64 " violation%s, %" PRIu64 " message%s behind%s%s",
-            stats->engine.transactions, app_plural(stats->engine.transactions), violations, app_plural(violations),
-            behind, app_plural(behind), trouble ? "; " : "", trouble ? trouble : "");
+        app_notify_status(&status->notify,
+                          "%" PRIu64 " transaction%s, %" PRIu64 " violation%s, %" PRIu64 " message%s behind%s%s",
+                          engine->transactions, app_plural(engine->transactions), violations, app_plural(violations),
+                          behind, app_plural(behind), trouble ? "; " : "", trouble ? trouble : "");
 }
 
 /* Notes which partitions have gone on. */
-static void look_at_partitions(struct app_status *status, const struct app_stream *stream,
-                               struct iso_kafka_consumer *consumer, uint64_t now)
+static void look_at_partitions(struct app_status *status, uint64_t now)
 {
     const struct iso_kafka_partition *partitions;
-    uint32_t partition_count = iso_kafka_consumer_partitions(consumer, &partitions);
-    uint64_t changes = 0;
-    if (partition_count > status->place_count)
-        status->places = iso_reallocate(status->places, partition_count * sizeof *status->places);
-    for (; status->place_count < partition_count; status->place_count++)
-        status->places[status->place_count] =
-            (struct app_status_place){partitions[status->place_count].next, status_since_1970()};
+    uint32_t partition_count = iso_kafka_consumer_partitions(status->consumer, &partitions);
+    struct app_status_places *places = &status->places;
+    uint64_t changes = 0, time = status_since_1970();
+    if (partition_count > places->count)
+        places->list = iso_reallocate(places->list, partition_count * sizeof *places->list);
+    for (; places->count < partition_count; places->count++)
+        places->list[places->count] = (struct app_status_place){partitions[places->count].next, time};
     for (uint32_t i = 0; i < partition_count; i++) {
-        if (partitions[i].next != status->places[i].next)
-            status->places[i] = (struct app_status_place){partitions[i].next, status_since_1970()};
-        if (iso_pipeline_input(stream->pipeline, partitions[i].input).is_change_stream)
+        if (partitions[i].next != places->list[i].next)
+            places->list[i] = (struct app_status_place){partitions[i].next, time};
+        if (iso_pipeline_input(status->stream->pipeline, partitions[i].input).is_change_stream)
             changes += (uint64_t)partitions[i].next;
     }
-    app_waiting_hear(&status->waiting, changes, now);
+    app_waiting_note_changes(&status->waiting, changes, now);
 }
 
-void app_status_publish(struct app_status *status, const struct app_stream *stream, const struct app_durable *durable,
-                        struct iso_kafka_consumer *consumer, uint64_t silence, uint64_t now)
+void app_status_publish(struct app_status *status, uint64_t silence, uint64_t now)
 {
-    struct iso_pipeline_stats stats;
+    struct app_status_times *times = &status->times;
+    uint64_t messages = status->stats.messages, watermark = status->stats.watermark;
     char text[400];
-    if ((!status->web && !status->notify.socket) || now - status->published < PUBLISH_MS)
+    if ((!status->web && !status->notify.socket) || now - times->published < PUBLISH_MS)
         return;
-    status->published = now;
-    iso_pipeline_stats(stream->pipeline, &stats);
-    if (stats.messages != status->messages)
-        status->progressed = status_since_1970();
-    status->messages = stats.messages;
-    if (stats.has_watermark && (!status->moved || stats.watermark != status->watermark))
-        status->moved = status_since_1970();
-    status->watermark = stats.watermark;
-    look_at_partitions(status, stream, consumer, now);
-    const char *trouble = status_find_broker_trouble(consumer, silence, text, sizeof text);
-    report_to_manager(status, consumer, &stats, trouble, now);
+    times->published = now;
+    iso_pipeline_stats(status->stream->pipeline, &status->stats);
+    if (status->stats.messages != messages)
+        times->progressed = status_since_1970();
+    if (status->stats.has_watermark && (!times->moved || status->stats.watermark != watermark))
+        times->moved = status_since_1970();
+    look_at_partitions(status, now);
+    const char *trouble = status_find_broker_trouble(status, silence, text, sizeof text);
+    report_to_manager(status, trouble, now);
     if (!status->web)
         return;
-    open_books(status, stream, &stats, now);
-    status_put_words(status, stream, consumer);
-    take_notes(status, stream, consumer, &stats);
+    open_books(status, now);
+    status_put_words(status);
+    take_notes(status);
     if (!trouble)
-        trouble = status_find_trouble(status, stream, now, text, sizeof text);
-    status_fill_metrics(status, stream, durable, consumer, &stats, !trouble);
+        trouble = status_find_trouble(status, now, text, sizeof text);
+    status_fill_metrics(status, !trouble);
     iso_web_publish(status->web, &status->metrics, true, trouble, status->words.used ? status->words.bytes : NULL,
                     status->notes.text.bytes);
 }

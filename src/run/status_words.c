@@ -9,70 +9,63 @@ enum { UNSETTLED_SLACK_MS = 30000, PARTITIONS_NAMED = 3 };
 
 /* The longest that nothing may become final while input comes, in milliseconds: what each thing that waits waits for at
  * most, one after the other. */
-uint64_t status_unsettled_bound(const struct app_stream *stream)
+uint64_t status_unsettled_bound(const struct app_status *status)
 {
-    const struct app_stream_options *options = stream->options;
+    const struct app_stream_options *options = status->stream->options;
     return options->pipeline.finality_timeout_ms + options->pipeline.idle_timeout_ms +
-           (stream->joins ? app_stream_grace(options) : 0) + UNSETTLED_SLACK_MS;
+           (status->stream->joins ? app_stream_grace(options) : 0) + UNSETTLED_SLACK_MS;
 }
 
 static void put_seconds(struct iso_text *text, const char *before, uint64_t ms, const char *after)
 {
-    iso_text_put(text, before);
-    iso_text_put_unsigned(text, ms / 1000);
-    iso_text_put(text, after);
+    iso_text_format(text, "%s%" PRIu64 "%s", before, ms / 1000, after);
 }
 
 /* The partitions that the rest waits for. */
-static void put_holders(const struct app_status *status, const struct app_stream *stream,
-                        struct iso_kafka_consumer *consumer, struct iso_text *text)
+static void put_holders(const struct app_status *status, struct iso_text *text)
 {
     const struct iso_kafka_partition *partitions;
-    uint32_t partition_count = iso_kafka_consumer_partitions(consumer, &partitions), named = 0;
+    uint32_t partition_count = iso_kafka_consumer_partitions(status->consumer, &partitions), named = 0;
     uint64_t now = status_since_1970();
     for (uint32_t i = 0; i < partition_count; i++) {
-        uint64_t time = status->places[i].time;
-        if (!iso_pipeline_input(stream->pipeline, partitions[i].input).holds_back || named++ >= PARTITIONS_NAMED)
+        uint64_t time = status->places.list[i].time;
+        if (!iso_pipeline_input(status->stream->pipeline, partitions[i].input).holds_back ||
+            named++ >= PARTITIONS_NAMED)
             continue;
-        iso_text_put(text, named == 1 ? "; held back by " : ", ");
-        iso_text_put(text, partitions[i].topic);
-        iso_text_put(text, "/");
-        iso_text_put_unsigned(text, (uint64_t)partitions[i].partition);
+        iso_text_format(text, "%s%s/%" PRIu64, named == 1 ? "; held back by " : ", ", partitions[i].topic,
+                        (uint64_t)partitions[i].partition);
         put_seconds(text, " (last message ", now > time ? now - time : 0, " s ago)");
     }
     if (named > PARTITIONS_NAMED) {
-        iso_text_put(text, " and ");
-        iso_text_put_unsigned(text, named - PARTITIONS_NAMED);
-        iso_text_put(text, " more");
+        iso_text_format(text, " and %" PRIu32 " more", named - PARTITIONS_NAMED);
     }
 }
 
 /* What waits, since when, and for whom, with a zero byte behind it; empty if nothing does. */
-void status_put_words(struct app_status *status, const struct app_stream *stream, struct iso_kafka_consumer *consumer)
+void status_put_words(struct app_status *status)
 {
     struct iso_text *text = &status->words;
-    uint64_t oldest = app_waiting_oldest(&status->books);
+    uint64_t oldest = app_waiting_oldest(&status->books.content);
     text->used = 0;
-    iso_books_waiting_text(&status->books, text);
+    iso_books_waiting_text(&status->books.content, text);
     if (oldest >= 1000)
         put_seconds(text, "; the oldest for ", oldest, " s");
-    if (app_waiting_on_inputs(&status->books))
-        put_holders(status, stream, consumer, text);
+    if (app_waiting_on_inputs(&status->books.content))
+        put_holders(status, text);
     if (text->used)
         iso_text_put_bytes(text, "", 1);
 }
 
 /* What stands in the way beside brokers; NULL: nothing. */
-const char *status_find_trouble(const struct app_status *status, const struct app_stream *stream, uint64_t now,
-                                char *text, size_t size)
+const char *status_find_trouble(const struct app_status *status, uint64_t now, char *text, size_t size)
 {
-    uint64_t silent = now - status->waiting.heard, unsettled = status->waiting.unsettled;
+    uint64_t silent = now - status->waiting.changed_at, unsettled = status->waiting.unsettled;
     if (status->expect_messages && silent > status->expect_messages)
         snprintf(text, size,
                  "no message of the change stream for %" PRIu64
                  " s (--expect-messages %.12g): is its connector running?",
                  silent / 1000, (double)status->expect_messages / 1000);
-    else if (unsettled > status_unsettled_bound(stream))
+    else if (unsettled > status_unsettled_bound(status))
         snprintf(text, size, "for %" PRIu64 " s input has arrived and nothing became final; waiting: %s",
                  unsettled / 1000, status->words.used ? status->words.bytes : "nothing");
     else
@@ -81,9 +74,9 @@ const char *status_find_trouble(const struct app_status *status, const struct ap
 }
 
 /* The client library says what is wrong with a broker, but of one that is silent only after a minute. */
-const char *status_find_broker_trouble(struct iso_kafka_consumer *consumer, uint64_t silence, char *text, size_t size)
+const char *status_find_broker_trouble(const struct app_status *status, uint64_t silence, char *text, size_t size)
 {
-    if (iso_kafka_consumer_trouble(consumer, text, size))
+    if (iso_kafka_consumer_trouble(status->consumer, text, size))
         return text;
     if (!silence)
         return NULL;

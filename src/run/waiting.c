@@ -2,7 +2,7 @@
 
 void app_waiting_init(struct app_waiting *waiting, uint64_t now)
 {
-    *waiting = (struct app_waiting){.input = now, .heard = now};
+    *waiting = (struct app_waiting){.input = now, .changed_at = now};
     for (int kind = 0; kind < APP_WAITING_KINDS; kind++)
         waiting->since[kind] = now;
 }
@@ -24,8 +24,8 @@ void app_waiting_look(struct app_waiting *waiting, const struct iso_books *books
 {
     const uint64_t *came = books->came;
     const struct iso_books_waiting *what = &books->waiting;
-    uint64_t settled[] = {came[ISO_UNIT_ROWS] - books->of[ISO_UNIT_ROWS][ISO_BOOK_WAITING],
-                          came[ISO_UNIT_RECORDS] - books->of[ISO_UNIT_RECORDS][ISO_BOOK_WAITING], watermark};
+    uint64_t progress[] = {came[ISO_UNIT_ROWS] - books->of[ISO_UNIT_ROWS][ISO_BOOK_WAITING],
+                           came[ISO_UNIT_RECORDS] - books->of[ISO_UNIT_RECORDS][ISO_BOOK_WAITING], watermark};
     uint64_t count[] = {what->rows, what->records, what->reads};
     uint64_t age[] = {what->rows_ms, what->records_ms, what->reads_ms};
     if (messages != waiting->messages)
@@ -33,18 +33,18 @@ void app_waiting_look(struct app_waiting *waiting, const struct iso_books *books
     waiting->messages = messages;
     waiting->unsettled = 0;
     for (int kind = 0; kind < APP_WAITING_KINDS; kind++) {
-        if (!count[kind] || settled[kind] != waiting->settled[kind])
+        if (!count[kind] || progress[kind] != waiting->progress[kind])
             waiting->since[kind] = now;
-        waiting->settled[kind] = settled[kind];
+        waiting->progress[kind] = progress[kind];
         uint64_t vain = stood_still(waiting, (enum app_waiting_kind)kind, age[kind], now);
         waiting->unsettled = vain > waiting->unsettled ? vain : waiting->unsettled;
     }
 }
 
-void app_waiting_hear(struct app_waiting *waiting, uint64_t changes, uint64_t now)
+void app_waiting_note_changes(struct app_waiting *waiting, uint64_t changes, uint64_t now)
 {
     if (changes != waiting->changes)
-        waiting->heard = now;
+        waiting->changed_at = now;
     waiting->changes = changes;
 }
 

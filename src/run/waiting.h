@@ -2,7 +2,7 @@
  * the run was given.
  *
  * Three kinds of things wait: rows and records in the join, for their other half, and reads in the engine, for a
- * watermark or a deadline. A kind stands still while some of it waits and none of it is settled. That is explained by
+ * watermark or a deadline. A kind stands still while some of it waits and none of it is resolved. That is explained by
  * the bounds (--finality-timeout, --grace, --idle-timeout) and by an input that sends nothing; where input has come for
  * longer than the bounds and a kind stood still all that time, something is wrong.
  *
@@ -16,11 +16,11 @@
 enum app_waiting_kind { APP_WAITING_ROWS, APP_WAITING_RECORDS, APP_WAITING_READS, APP_WAITING_KINDS };
 
 struct app_waiting {
-    uint64_t settled[APP_WAITING_KINDS]; /* how far each kind has come */
-    uint64_t since[APP_WAITING_KINDS];   /* when it came there */
-    uint64_t messages, input;            /* read so far; when the last of them was */
-    uint64_t changes, heard;             /* offsets of the change streams, together; when they last moved */
-    uint64_t unsettled;                  /* for how long input has come in vain */
+    uint64_t progress[APP_WAITING_KINDS]; /* how far each kind has come */
+    uint64_t since[APP_WAITING_KINDS];    /* when it came there */
+    uint64_t messages, input;             /* read so far; when the last of them was */
+    uint64_t changes, changed_at;         /* offsets of the change streams, together; when they last moved */
+    uint64_t unsettled;                   /* for how long input has come in vain */
 };
 
 void app_waiting_init(struct app_waiting *waiting, uint64_t now);
@@ -30,7 +30,7 @@ void app_waiting_look(struct app_waiting *waiting, const struct iso_books *books
                       uint64_t now);
 
 /* Change streams were read up to these offsets, added up. */
-void app_waiting_hear(struct app_waiting *waiting, uint64_t changes, uint64_t now);
+void app_waiting_note_changes(struct app_waiting *waiting, uint64_t changes, uint64_t now);
 
 /* An item of isochron_waiting: its class, how many, and for how long the oldest has waited (UINT64_MAX: not known);
  * false: there are no more. */

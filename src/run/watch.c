@@ -163,8 +163,7 @@ static void show_how_far(struct watcher *watcher, int64_t now)
     const struct app_clock *clock = &watcher->clock;
     app_display_update(&watcher->display, &watcher->stream, watcher->consumer, clock->silent_since, now);
     report_memory(watcher);
-    app_status_publish(&watcher->status, &watcher->stream, durable_of(watcher), watcher->consumer,
-                       app_clock_silence(clock, now), (uint64_t)now);
+    app_status_publish(&watcher->status, app_clock_silence(clock, now), (uint64_t)now);
 }
 
 /* What is due between two batches, at the time of the first. */
@@ -359,8 +358,12 @@ static enum iso_status open_status(struct watcher *watcher, struct iso_error *er
     if (options->expect_messages && !stream->joins)
         return iso_error_set(error, ISO_BAD_INPUT,
                              "--expect-messages: clients may be silent: expected a change stream among the sources");
+    watcher->status = (struct app_status){.stream = stream,
+                                          .durable = durable_of(watcher),
+                                          .consumer = watcher->consumer,
+                                          .expect_messages = options->expect_messages};
     if (watcher->consumer)
-        app_status_open(&watcher->status, stream, server, options->expect_messages, error);
+        app_status_open(&watcher->status, server, error);
     stream->output.web = watcher->status.web;
     if (stream->output.web && durable_of(watcher))
         iso_pipeline_standing(stream->pipeline, show_standing, stream->output.web);

@@ -108,7 +108,7 @@ static void compare_with_list(struct iso_archive *archive, struct iso_spill *spi
         const struct spill_segment *segment = &spill->list[i];
         uint32_t most = i == spill->active ? spill->filled : spill->segment;
         iso_archive_expect(archive, live[i] == segment->live && segment->live <= segment->records);
-        iso_archive_expect(archive, segment->used <= most && segment->lapsing <= segment->used);
+        iso_archive_expect(archive, segment->used <= most && segment->expiring <= segment->used);
         iso_archive_expect(archive, segment->records <= segment->used / SPILL_UNIT && segment->order < spill->order);
     }
     iso_free(live);

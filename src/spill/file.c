@@ -1,4 +1,4 @@
-/* The store's file. */
+/* The spill's file. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

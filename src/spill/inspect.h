@@ -1,4 +1,4 @@
-/* Reading a saved store without restoring it: what an archive's items say of it, item by item as they come
+/* Reading a saved spill without restoring it: what an archive's items say of it, item by item as they come
  * (iso_archive_next), and every record that they refer to in its file. A segment of it is in memory at a time.
  * Threads: one at a time.
  */
@@ -33,13 +33,13 @@ void iso_spill_inspection_release(struct iso_spill_inspection *inspection);
 /* Whether the content of an item is wanted, however long it is. */
 bool iso_spill_inspects(const struct iso_archive_item *item);
 
-/* The next item, with its content; true: it completes what there is to know of a store, whose file has been read and
+/* The next item, with its content; true: it completes what there is to know of a spill, whose file has been read and
  * whose figures stand here until the next item. ISO_FAILED in `error`: its file is missing, too short, cannot be read,
  * or holds something else. */
 bool iso_spill_inspect(struct iso_spill_inspection *inspection, const struct iso_archive_item *item,
                        const struct iso_text *content, struct iso_error *error);
 
-/* Cuts off what nobody reads; how many bytes that were. Not while a run uses the store. */
+/* Cuts off what nobody reads; how many bytes that were. Not while a run uses the spill. */
 enum iso_status iso_spill_cut(const char *folder, const char *name, uint64_t needed, uint64_t *freed,
                               struct iso_error *error);
 

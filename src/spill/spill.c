@@ -196,13 +196,14 @@ static enum iso_status make_room(struct iso_spill *spill, uint32_t space, struct
     return ISO_OK;
 }
 
-/* Of what is put now. What has lapsed already would never be cut: it counts as needed. */
-static void add_lapsing(const struct iso_spill *spill, struct spill_segment *segment,
-                        const struct iso_spill_record *record, uint32_t space)
+/* Of what is put now. What has expired already would never be cut: it counts as needed. */
+static void add_expiring(const struct iso_spill *spill, struct spill_segment *segment,
+                         const struct iso_spill_record *record, uint32_t space)
 {
-    if (!record->lapsing || record->until < spill->floor || !spill->options.cut)
+    if (!record->expiring || record->until < spill->floor || !spill->options.cut)
         return;
-    segment->lapsing += record->lapsing < record->size ? space - spill_space_of(record->size - record->lapsing) : space;
+    segment->expiring +=
+        record->expiring < record->size ? space - spill_space_of(record->size - record->expiring) : space;
     segment->until = record->until > segment->until ? record->until : segment->until;
 }
 
@@ -221,7 +222,7 @@ static uint32_t append_record(struct iso_spill *spill, uint64_t digest, const st
     memset(at + sizeof header + size, 0, space - sizeof header - size);
     spill->filled += space;
     segment->used = spill->filled;
-    add_lapsing(spill, segment, record, space);
+    add_expiring(spill, segment, record, space);
     segment->records++;
     segment->live++;
     return place;
@@ -240,7 +241,7 @@ static enum iso_status move_record(struct iso_spill *spill, struct spill_slot *s
                                    struct iso_spill_record *record, struct iso_error *error)
 {
     uint32_t size = record->size, number = (uint32_t)(spill_offset_of(slot) / spill->segment);
-    if (spill->list[number].lapsing && spill->options.cut)
+    if (spill->list[number].expiring && spill->options.cut)
         spill->options.cut(spill->options.owner, record);
     assert(record->size <= size);
     spill->cut += record->size < size;
@@ -346,7 +347,7 @@ enum iso_status iso_spill_put(struct iso_spill *spill, uint64_t digest, bool rep
                               const struct iso_spill_record *record, struct iso_error *error)
 {
     struct spill_slot *slot = NULL;
-    assert(record->size <= iso_spill_most(spill) && record->lapsing <= record->size);
+    assert(record->size <= iso_spill_most(spill) && record->expiring <= record->size);
     if (!spill->buffer) {
         spill_allocate_buffers(spill);
         take_segment(spill);

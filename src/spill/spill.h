@@ -13,7 +13,7 @@
  * garbage outweighs living records, the segment with the least share of living bytes is read, its living records go to
  * the end of the log, and the segment is free. A get is one pread (two if the record is long). Each record has a
  * checksum over all of it, over its place, and over the serial number that its segment has for as long as it is not
- * free; no two are equal in any store. So what an earlier life of the segment left there, another store's file or a
+ * free; no two are equal in any spill. So what an earlier life of the segment left there, another spill's file or a
  * block that was written elsewhere is no record.
  *
  * A record may say that some of its bytes expire: nothing needs them once the *floor*, a number that only rises, is
@@ -26,11 +26,11 @@
  *   all bytes of records <= 2 * living ones + SPILL_SLACK segments      whenever a segment has been filled
  *
  * What is cleaned, and when, follows from what was put, removed and cut, and from the floors; not from where in the
- * file segments lie, nor from when archives were committed. A restored store continues as the saved one would have.
+ * file segments lie, nor from when archives were committed. A restored spill continues as the saved one would have.
  *
  * Why not LMDB or RocksDB: measured on this pattern (bench/spill_stores.c; figures: bench/results/aion.md).
  *
- * A store without a name has a file that is unlinked as soon as it is open, so that nothing is left behind, however the
+ * A spill without a name has a file that is unlinked as soon as it is open, so that nothing is left behind, however the
  * process ends. One with a name can be saved and restored (archive.c): an archive contains the table, the list of
  * segments and the buffer, and refers to the segments in the file. So it grows with the number of records, not with
  * their bytes. What an archive refers to must be there until a later one has taken its place on the device:
@@ -43,7 +43,7 @@
  * walk syncs it, in whatever process it runs.
  *
  * Errors: ISO_FAILED, naming the file or its folder: it cannot be made, disk full, read or write error, a record that
- * is not what was written, a file that is shorter than its archive says. After an error from put the store must not be
+ * is not what was written, a file that is shorter than its archive says. After an error from put the spill must not be
  * used any more; nothing that an archive refers to was harmed. Threads: one at a time.
  */
 #ifndef ISO_SPILL_H
@@ -58,12 +58,12 @@
 
 struct iso_spill;
 
-/* What is put; of it `lapsing` bytes are not needed once the floor is above `until`. Cutting makes of one what is left
- * of it, not more, and says what of that will lapse later; size 0: nothing is left, it is removed. Its bytes, which may
- * be others than those that came, stay until the next is cut. The store is not to be used meanwhile. */
+/* What is put; of it `expiring` bytes are not needed once the floor is above `until`. Cutting makes of one what is left
+ * of it, not more, and says what of that will expire later; size 0: nothing is left, it is removed. Its bytes, which may
+ * be others than those that came, stay until the next is cut. The spill is not to be used meanwhile. */
 struct iso_spill_record {
     const void *bytes;
-    uint32_t size, lapsing;
+    uint32_t size, expiring;
     uint64_t until;
 };
 
@@ -71,7 +71,7 @@ struct iso_spill_options {
     const char *folder;    /* which exists and can be written to */
     const char *name;      /* of a file in it that stays, made when there is something to write; NULL: it has none */
     unsigned segment_bits; /* for tests: a segment has 2^this bytes, 12 to 20; 0: 20. An archive's own is kept */
-    void (*cut)(void *owner, struct iso_spill_record *record); /* or NULL: nothing lapses */
+    void (*cut)(void *owner, struct iso_spill_record *record); /* or NULL: nothing expires */
     void *owner;
 };
 
@@ -79,7 +79,7 @@ enum iso_status iso_spill_open(const struct iso_spill_options *options, struct i
                                struct iso_error *error);
 void iso_spill_free(struct iso_spill *spill);
 
-/* Bytes that a record may have at most; that the buffers of a store take once something is put. */
+/* Bytes that a record may have at most; that the buffers of a spill take once something is put. */
 enum { ISO_SPILL_MOST = 1 << 18, ISO_SPILL_BUFFERS = (2 << 20) + ISO_SPILL_MOST };
 uint32_t iso_spill_most(const struct iso_spill *spill); /* a record of this one: a quarter of a segment */
 
@@ -97,13 +97,13 @@ void iso_spill_fetch(const struct iso_spill *spill, uint64_t digest);
 /* Forgets the record of a digest, which there is. */
 enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struct iso_error *error);
 
-/* What lapses below `floor` may go from now on. Going back is ignored. */
+/* What expires below `floor` may go from now on. Going back is ignored. */
 void iso_spill_advance(struct iso_spill *spill, uint64_t floor);
 
-/* Says in `error` that the store does not hold what was written to it; ISO_FAILED. */
+/* Says in `error` that the spill does not hold what was written to it; ISO_FAILED. */
 enum iso_status iso_spill_altered(const struct iso_spill *spill, struct iso_error *error);
 
-/* Of a store with a name. Restoring: into a new one, of the same name. */
+/* Of a spill with a name. Restoring: into a new one, of the same name. */
 void iso_spill_archive(struct iso_archive *archive, struct iso_spill *spill);
 void iso_spill_fork(struct iso_spill *spill);
 void iso_spill_commit(struct iso_spill *spill);
@@ -116,7 +116,7 @@ struct iso_spill_stats {
     uint64_t held;          /* bytes of that in which nothing lives, but which an archive may refer to */
     uint64_t read, written; /* bytes so far; written: with what cleaning moved */
     uint64_t moved;         /* bytes of that */
-    uint64_t cut;           /* records that lost what had lapsed, all of it perhaps; in this process */
+    uint64_t cut;           /* records that lost what had expired, all of it perhaps; in this process */
     uint64_t memory;        /* bytes of the table; they follow from what was put and removed */
 };
 

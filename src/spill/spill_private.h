@@ -1,4 +1,4 @@
-/* What the files of the store share. */
+/* What the files of the spill share. */
 #ifndef ISO_SPILL_PRIVATE_H
 #define ISO_SPILL_PRIVATE_H
 
@@ -15,8 +15,8 @@ struct spill_header {
 
 /* Part of an archive. */
 struct spill_segment {
-    uint32_t records, live; /* all; those that are not garbage. No records: the segment is free, or active */
-    uint32_t used, lapsing; /* bytes of all records; of that, what nobody needs once the floor is above `until` */
+    uint32_t records, live;  /* all; those that are not garbage. No records: the segment is free, or active */
+    uint32_t used, expiring; /* bytes of all records; of that, what nobody needs once the floor is above `until` */
     uint64_t until;
     uint64_t order; /* segments were begun in this one; the same in every run, as serial numbers are not */
     uint64_t serial;
@@ -25,7 +25,7 @@ struct spill_segment {
 /* Bytes of a segment that are needed. */
 static inline uint64_t spill_living_of(const struct spill_segment *segment, uint64_t floor)
 {
-    uint32_t stays = segment->used - (segment->until < floor ? segment->lapsing : 0);
+    uint32_t stays = segment->used - (segment->until < floor ? segment->expiring : 0);
     return segment->records ? (uint64_t)segment->live * stays / segment->records : 0;
 }
 
@@ -35,7 +35,7 @@ struct spill_stack {
 };
 
 struct iso_spill {
-    struct iso_spill_options options; /* folder and name are the store's own */
+    struct iso_spill_options options; /* folder and name are the spill's own */
     char *path;                       /* for messages: the file's, or if it has no name, the folder's */
     int file;                         /* -1: there is none yet */
     uint32_t segment;                 /* bytes of one */

@@ -1,4 +1,4 @@
-/* The store's table: where the record of a digest begins. Private to the module.
+/* The spill's table: where the record of a digest begins. Private to the module.
  *
  * Digests are made of what others send, and last; so the table goes by a hash of them under a seed of its own, drawn
  * with the process's (base/hash.h) when the table is new and saved with it. 256 tables by bits of the hash, so that

@@ -67,7 +67,8 @@ static bool is_last(const struct journal_in *in)
     return true;
 }
 
-/* Zeros from the end of a page to the end of the file: the file had become longer, its last pages had not been written. */
+/* Zeros from the end of a page to the end of the file: the file had become longer, its last pages had not been written.
+ */
 static bool has_hole(const struct journal_in *in)
 {
     enum { PAGE = 4096 };

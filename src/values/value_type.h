@@ -1,7 +1,7 @@
 /* What Kafka Connect's schemas say of a column, as the type of its values.
  *
  * Debezium's names of meanings and Connect's own are known; a type without a name is what it is called. A plain string
- * may be anything that the connector was told to write as text (decimal.handling.mode=string,
+ * may be anything that the connector was configured to write as text (decimal.handling.mode=string,
  * binary.handling.mode=hex): only the database's own type says more, which Debezium adds with
  * column.propagate.source.type. Threads: any; no state.
  */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/index.h"
 #include "verify/verify_private.h"
 
 struct name {
@@ -21,8 +22,8 @@ struct checker {
     struct finals finals;
     uint32_t *place;    /* by transaction: in session_order */
     struct name *names; /* by variable */
-    uint32_t *slots, name_count, name_capacity;
-    uint64_t mask;
+    uint32_t name_capacity;
+    struct iso_index table; /* of names */
     uint32_t lemma;
 };
 
@@ -51,36 +52,17 @@ static uint64_t hash_of(const struct name *name)
 static int find_variable(struct checker *checker, struct name name, bool *is_new)
 {
     uint64_t hash = hash_of(&name);
-    if (2 * checker->name_count >= checker->mask) {
-        uint64_t size = checker->mask ? 2 * (checker->mask + 1) : 1024;
-        iso_free(checker->slots);
-        checker->slots = iso_allocate_zeroed(size, sizeof *checker->slots);
-        checker->mask = size - 1;
-        uint32_t count = checker->name_count;
-        for (uint32_t i = 1; i <= count; i++) { /* each finds its empty slot */
-            struct name *n = &checker->names[i];
-            uint64_t slot = hash_of(n) & checker->mask;
-            while (checker->slots[slot])
-                slot = (slot + 1) & checker->mask;
-            checker->slots[slot] = i;
-        }
-    }
-    uint64_t slot = hash & checker->mask;
-    for (; checker->slots[slot]; slot = (slot + 1) & checker->mask) {
-        const struct name *other = &checker->names[checker->slots[slot]];
-        if (other->kind == name.kind && other->a == name.a && other->b == name.b && other->key == name.key) {
-            *is_new = false;
-            return (int)checker->slots[slot];
-        }
+    uint32_t at = iso_index_home(hash), number;
+    *is_new = false;
+    for (; iso_index_next(&checker->table, &at, hash, &number); at++) {
+        const struct name *other = &checker->names[number];
+        if (other->kind == name.kind && other->a == name.a && other->b == name.b && other->key == name.key)
+            return (int)number;
     }
     *is_new = true;
     int variable = clauses_variable(checker->clauses);
-    checker->slots[slot] = (uint32_t)variable;
-    checker->name_count = (uint32_t)variable;
-    if (checker->name_count >= checker->name_capacity) {
-        checker->name_capacity = 2 * checker->name_capacity + 64;
-        checker->names = iso_reallocate(checker->names, checker->name_capacity * sizeof *checker->names);
-    }
+    iso_index_add(&checker->table, hash, (uint32_t)variable);
+    ISO_RESERVE(checker->names, variable + 1, checker->name_capacity);
     checker->names[variable] = name;
     return variable;
 }
@@ -352,6 +334,6 @@ enum iso_verification verify_lemmas(const struct iso_history *history, const str
     iso_free(checker.place);
     finals_release(&checker.finals);
     iso_free(checker.names);
-    iso_free(checker.slots);
+    iso_index_release(&checker.table);
     return status;
 }

@@ -67,7 +67,7 @@ uint32_t lists_appended(const struct iso_history *history, uint32_t transaction,
  * the initial ones. */
 bool lists_hold(const struct finals *finals, uint32_t operation, uint32_t prefix, uint32_t transaction, uint32_t place);
 /* The transaction whose appends end a list of `prefix` elements, if one of those appends is nobody
- * else's; ISO_NONE if that cannot be told. */
+ * else's; ISO_NONE if that is not known. */
 uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t operation, uint32_t prefix);
 /* Whether a list read holds a's elements, and b's after them or not at all. */
 bool lists_order(const struct finals *finals, const struct iso_literal *literal, uint32_t operation);

@@ -1,5 +1,6 @@
 #include "web/answer.h"
 
+#include <inttypes.h>
 #include <page.html.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,8 +77,7 @@ static void refuse_request(struct iso_web_answer *answer, unsigned status, const
     answer->status = status;
     answer->content_type = plain;
     answer->body.used = 0;
-    iso_text_put(&answer->body, why);
-    iso_text_put(&answer->body, "\n");
+    iso_text_format(&answer->body, "%s\n", why);
 }
 
 static bool is_live(const struct iso_web_state *state, uint64_t now)
@@ -129,10 +129,7 @@ static void put_notes(struct iso_text *body, const char *notes)
 
 static void put_number(struct iso_text *body, const char *member, uint64_t number)
 {
-    iso_text_put(body, ",\"");
-    iso_text_put(body, member);
-    iso_text_put(body, "\":");
-    iso_text_put_unsigned(body, number);
+    iso_text_format(body, ",\"%s\":%" PRIu64, member, number);
 }
 
 /* Violations that stand, by the figures. */
@@ -194,8 +191,7 @@ static void put_violations(const struct iso_web_state *state, const char *since,
         first++;
     uint64_t behind = from < state->lines_added ? state->lines_added - from : 0;
     answer->content_type = json;
-    iso_text_put(&answer->body, "{\"next\":");
-    iso_text_put_unsigned(&answer->body, state->lines_added);
+    iso_text_format(&answer->body, "{\"next\":%" PRIu64, state->lines_added);
     put_number(&answer->body, "lost", behind - (state->line_count - first));
     put_standing(state, &answer->body);
     iso_text_put(&answer->body, ",\"lines\":[");

@@ -35,7 +35,7 @@ uint16_t iso_web_port(const struct iso_web *web);
 void iso_web_publish(struct iso_web *web, struct iso_metrics *metrics, bool ready, const char *trouble,
                      const char *waiting, const char *notes);
 
-/* A verdict line was told. */
+/* A verdict line was emitted. */
 void iso_web_add(struct iso_web *web, const char *line, size_t length);
 
 #endif

@@ -137,7 +137,7 @@ static void compact(const struct record *record, bool list, bool is_one)
         open_target(&target, list);
         iso_aion_shard_advance(target.shard, floor + 40, floor + 40, floor, 0);
         bool was_compacted = aion_record_compact(target.shard, &left, &bytes);
-        FUZZ_CHECK(left.size <= record->size && (!left.lapsing || left.until >= floor));
+        FUZZ_CHECK(left.size <= record->size && (!left.expiring || left.until >= floor));
         if (was_compacted && left.size && is_one) {
             memcpy(rest.bytes, left.bytes, left.size);
             rest.size = left.size;

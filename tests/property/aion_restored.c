@@ -46,7 +46,7 @@ struct run {
     uint32_t save_percent;
     bool restores;
     struct iso_text log;
-    uint64_t now, restored, again, events, evicted, lapsed;
+    uint64_t now, restored, again, events, evicted, expired;
     char folder[256]; /* of the store; "": none */
     struct saved {
         int file; /* 0: none */
@@ -120,7 +120,7 @@ static void write_stats(struct run *run)
     memset(&stats, 0, sizeof stats);
     iso_aion_stats(run->engine, &stats);
     run->evicted = stats.spilt.evicted;
-    run->lapsed = stats.spilt.compacted;
+    run->expired = stats.spilt.compacted;
     stats.spilt.disk = stats.spilt.held = stats.spilt.read = stats.spilt.written = 0; /* where records are may differ */
     stats.steps = 0; /* so may slots be that are looked at */
     for (size_t i = 0; i < sizeof stats / sizeof *numbers; i++)
@@ -322,7 +322,7 @@ static void run_script(struct run *run)
 /* ---- cases ---- */
 
 struct total {
-    uint64_t cases, restored, again, events, evicted, lapsed;
+    uint64_t cases, restored, again, events, evicted, expired;
     uint32_t failed;
 };
 
@@ -395,7 +395,7 @@ static void compare(const struct iso_history *history, enum iso_level level, uin
     total->restored += runs[1].restored;
     total->again += runs[1].again;
     total->evicted += runs[1].evicted;
-    total->lapsed += runs[1].lapsed;
+    total->expired += runs[1].expired;
     total->events += runs[0].events;
     if (!same && total->failed++ < MAX_REPORTS)
         printf("not ok - %s: a restored engine goes on differently, seed %" PRIu64 "%s\n", iso_level_name(level), seed,
@@ -470,11 +470,11 @@ int main(int argc, char **argv)
     }
     printf("# %" PRIu64 " cases, restored %" PRIu64 " times, %" PRIu64 " calls done again, %" PRIu64 " events, %" PRIu64
            " keys went to a store, %" PRIu64 " records were cut there\n",
-           total.cases, total.restored, total.again, total.events, total.evicted, total.lapsed);
+           total.cases, total.restored, total.again, total.events, total.evicted, total.expired);
     if (!total.failed)
         printf("ok - a restored engine goes on as the saved one would have\n");
     bool covered = total.restored > total.cases && total.again > total.cases && total.events > total.cases &&
-                   total.evicted > total.cases && total.lapsed;
+                   total.evicted > total.cases && total.expired;
     printf("%s - everything occurred\n", covered ? "ok" : "not ok");
     return total.failed || !covered;
 }

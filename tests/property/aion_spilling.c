@@ -4,8 +4,8 @@
  *
  * Streams of some hundred transactions on few keys, so that there are many versions of each: overlapping writers, reads
  * of the right version, of an older one and of nothing that was ever written, keys that are not written to any more,
- * whose records lapse in the store (aion/lapse.c), transactions that started long ago,
- * aborted ones, unknown ones whose outcome is told later, values that are numbers and texts, a key that is a list.
+ * whose records are compacted in the spill file (aion/compact.c), transactions that started long ago,
+ * aborted ones, unknown ones whose outcome is reported later, values that are numbers and texts, a key that is a list.
  * Arrival in groups, out of order, or in order and a whole group at once, whose keys are looked up together; watermarks
  * that lag; a retention or none; one to three shards, some on threads.
  *
@@ -327,7 +327,7 @@ static bool is_part(struct engine *one, struct engine *other)
 
 struct totals {
     struct iso_team *team;
-    uint64_t events, evicted, misses, cut, joined, old_reads, lapsed, undecided;
+    uint64_t events, evicted, misses, cut, joined, old_reads, expired, undecided;
 };
 
 static bool agree(uint64_t seed, enum iso_level level, struct totals *totals)
@@ -356,7 +356,7 @@ static bool agree(uint64_t seed, enum iso_level level, struct totals *totals)
     totals->cut += stats->spilt.paged_out;
     totals->joined += stats->spilt.paged_in;
     totals->old_reads += stats->spilt.old_reads;
-    totals->lapsed += stats->spilt.compacted;
+    totals->expired += stats->spilt.compacted;
     totals->undecided += stats->reads_undecided;
     if (!good)
         printf("# seed %" PRIu64 ": %u events without a store, %u with one\n", seed, stream->engines[0].told.count,
@@ -384,10 +384,10 @@ static bool run_level(enum iso_level level, uint64_t histories, uint64_t seed)
     printf("# %" PRIu64 " events, %" PRIu64 " keys went and %" PRIu64 " came back, %" PRIu64 " segments went, %" PRIu64
            " keys had theirs back, %" PRIu64 " reads out of segments, %" PRIu64 " records cut where they lay, %" PRIu64
            " undecided\n",
-           totals.events, totals.evicted, totals.misses, totals.cut, totals.joined, totals.old_reads, totals.lapsed,
+           totals.events, totals.evicted, totals.misses, totals.cut, totals.joined, totals.old_reads, totals.expired,
            totals.undecided);
     bool occurred = totals.events && totals.evicted > histories && totals.misses > histories &&
-                    totals.cut > histories && totals.joined && totals.lapsed > histories &&
+                    totals.cut > histories && totals.joined && totals.expired > histories &&
                     (level == ISO_SER || (totals.old_reads && totals.undecided));
     printf("%s - %s: everything occurred\n", occurred ? "ok" : "not ok", name);
     return !differ && occurred;

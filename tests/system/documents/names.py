@@ -6,8 +6,9 @@ there is one.
 
 In Markdown a name of C stands between backquotes. `src/aion/run.h` must be a file or folder; `run.h` one of the page's own
 folder, or one path in the tree must end like that. In a table, `file` | `function` in neighbouring cells, and in a sentence
-`function` (`file`): the function is in the file. A name that begins as ours do (`iso_...`) is in some source. Each module of
-src/MODULES.md that is part of the program is in ARCHITECTURE.md.
+`function` (`file`): the function is in the file. A name that begins as ours do (`iso_...`) is in some source; so is, where a page
+is about code (ARCHITECTURE, CONTRIBUTING, READMEs in src), any name of small letters with an underscore. Each module of
+src/MODULES.md that is part of the program is in ARCHITECTURE.md. Each folder of sources has a README.
 """
 import os
 import re
@@ -64,8 +65,10 @@ def is_there(page, name):
 
 WORD = re.compile(r"^(?:struct )?((?:iso|aion|join|pipeline|app|kafka|chronos|graph)_\w+)(?:\(\))?$")
 NAME = re.compile(r"^(?:[\w.-]+/)*[\w.-]+\.(?:c|h|py|md|tsv)$|^(?:src|connectors|tests|bench|include|docs)/[\w./-]+$")
+ANY = re.compile(r"^(?:struct |enum )?([a-z]\w*_\w+)(?:\(\))?$")
 for page in pages():
     fenced = False
+    shape = ANY if re.match(r"(ARCHITECTURE|CONTRIBUTING)\.md$|src/", os.path.relpath(page, root)) else WORD
     with open(page, encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             if line.lstrip().startswith("```"):
@@ -76,7 +79,7 @@ for page in pages():
                 if NAME.match(name) and not is_there(page, name):
                     fault(page, number, f"there is no {name}")
             for name in re.findall(r"`([^`]+)`", line):
-                word = WORD.match(name)
+                word = shape.match(name)
                 if word and word.group(1) not in words:
                     fault(page, number, f"no source has {word.group(1)}")
             cells = [cell.strip() for cell in line.split("|")]
@@ -97,4 +100,8 @@ with open(os.path.join(root, "src/MODULES.md"), encoding="utf-8") as table:
             module = line.split("|")[1].strip()
             if module.split("/")[0] not in ("tests", "bench") and f"`{module}`" not in text:
                 fault(architecture, 0, f"module {module} is not there")
+
+for folder in sorted({os.path.dirname(path) for path in paths if re.match(r"(src|connectors)/.*\.[ch]$", path)}):
+    if not os.path.exists(os.path.join(root, folder, "README.md")):
+        fault(os.path.join(root, folder), 0, "there is no README.md")
 sys.exit(faults > 0)

@@ -7,7 +7,7 @@ number=0
 . tests/support/tap.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-plan 13
+plan 15
 
 docs/modules.py . | cmp -s - docs/modules.svg
 result $? "docs/modules.svg is drawn from src/MODULES.md: make documents"
@@ -17,6 +17,7 @@ result $? "files, functions and modules that documents name exist" || sed 's/^/#
 mkdir -p "$work/tree/src/a" "$work/tree/docs"
 printf '| module | holds | may include | libraries |\n| a | all | | |\n' >"$work/tree/src/MODULES.md"
 echo 'int go(void);' >"$work/tree/src/a/a.c"
+echo '`a.c`' >"$work/tree/src/a/README.md"
 found() { # what, the page, the expected output
     printf '%b' "$2" >"$work/tree/ARCHITECTURE.md"
     tests/system/documents/names.py "$work/tree" >"$work/out"
@@ -28,7 +29,10 @@ found "a file that is not there is found" '`a`\n`src/a/b.c`\n' "ARCHITECTURE.md:
 found "a function that is not there is found" '`a`\n| `src/a/a.c` | `stop` |\n' "ARCHITECTURE.md:2: src/a/a.c has no stop"
 found "also in a sentence" '`a`: `go` (`src/a/a.c`) calls `stop` (`src/a/a.c`)\n' "ARCHITECTURE.md:1: src/a/a.c has no stop"
 found "a name that no source has is found" '`a`: `struct iso_gone`\n' "ARCHITECTURE.md:1: no source has iso_gone"
+found "whatever it begins with" '`a`: `go_on`\n' "ARCHITECTURE.md:1: no source has go_on"
 found "a module that is left out is found" 'nothing\n' "ARCHITECTURE.md:0: module a is not there"
+rm "$work/tree/src/a/README.md"
+found "so is a README that is missing" '`a`\n' "src/a:0: there is no README.md"
 docs/modules.py "$work/tree" >"$work/other.svg"
 grep -q '>a</text>' "$work/other.svg" && ! cmp -s "$work/other.svg" docs/modules.svg
 result $? "another table gives another picture"

@@ -110,11 +110,11 @@ static void compare(struct fixture *fixture, const struct iso_spill_record *befo
     } else {
         assert_int_equal(cut.size, trimmed.size);
         assert_memory_equal(cut.bytes, trimmed.bytes, cut.size);
-        assert_int_equal(cut.lapsing, trimmed.lapsing);
+        assert_int_equal(cut.expiring, trimmed.expiring);
         assert_int_equal(cut.until, trimmed.until);
     }
-    if (before->lapsing && before->until < shard->time.floor && !fixture->list) /* all went that was said to */
-        assert_in_range(before->size - cut.size, before->lapsing, before->lapsing + 2);
+    if (before->expiring && before->until < shard->time.floor && !fixture->list) /* all went that was said to */
+        assert_in_range(before->size - cut.size, before->expiring, before->expiring + 2);
     counts->cut += was_cut;
     counts->folded += was_cut && fixture->list;
     iso_free(bytes.bytes);
@@ -161,7 +161,7 @@ static void segments_go_as_a_whole(void **state)
     const struct aion_entry *versions = aion_run_chunk(&fixture.shard->pool, &fixture.key->versions, 0, &count);
     uint64_t behind = versions[10].time;
     struct iso_spill_record record = aion_segment_write(fixture.shard, fixture.key, 3, versions, 10, behind, &written);
-    assert_int_equal(record.lapsing, record.size);
+    assert_int_equal(record.expiring, record.size);
     assert_int_equal(record.until, behind);
     iso_aion_shard_advance(fixture.shard, fixture.time, fixture.time, behind, 0);
     struct iso_spill_record cut = record;

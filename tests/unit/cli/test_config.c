@@ -22,21 +22,15 @@ struct target {
 #define PLACE(member) offsetof(struct target, member)
 
 static const struct app_option options[] = {
-    {.type = APP_GROUP, .help = "All"},
-    {.type = APP_FLAG, .name = "flag", .offset = PLACE(flag), .help = "F."},
-    {.type = APP_TEXT, .name = "a-text", .argument = "T", .offset = PLACE(text), .help = "T."},
-    {.type = APP_NUMBER, .name = "number", .argument = "N", .offset = PLACE(number), .most = 5000000, .help = "N."},
-    {.type = APP_NUMBER,
-     .name = "threads",
-     .argument = "N",
-     .offset = PLACE(threads),
-     .least = 1,
-     .most = 64,
-     .help = "N."},
-    {.type = APP_SHARE, .name = "share", .argument = "S", .offset = PLACE(share), .help = "S."},
-    {.type = APP_DURATION, .name = "duration", .argument = "D", .offset = PLACE(duration), .help = "D."},
-    {.type = APP_CHOICE, .name = "choice", .choices = "red|green", .offset = PLACE(choice), .help = "C."},
-    {.type = APP_TEXTS, .name = "list", .argument = "T", .offset = PLACE(list), .help = "L."},
+    APP_ROW_GROUP("All"),
+    APP_ROW_FLAG("flag", PLACE(flag), "F."),
+    APP_ROW_TEXT("a-text", "T", PLACE(text), "T."),
+    APP_ROW_NUMBER("number", "N", PLACE(number), 0, 5000000, "N."),
+    APP_ROW_NUMBER("threads", "N", PLACE(threads), 1, 64, "N."),
+    APP_ROW_SHARE("share", "S", PLACE(share), "S."),
+    APP_ROW_DURATION("duration", "D", PLACE(duration), "D."),
+    APP_ROW_CHOICE("choice", "red|green", PLACE(choice), "C."),
+    APP_ROW_TEXTS("list", "T", PLACE(list), "L."),
     {.type = APP_END},
 };
 
@@ -44,7 +38,7 @@ static const struct app_command command = {
     .name = "watch", .usage = "", .intro = "", .examples = "", .options = options};
 
 static const struct app_option other_options[] = {
-    {.type = APP_CHOICE, .name = "level", .choices = "si|ser", .help = "L."},
+    APP_ROW_CHOICE("level", "si|ser", 0, "L."),
     {.type = APP_END},
 };
 static const struct app_command other = {

@@ -18,24 +18,16 @@ struct target {
 #define PLACE(member) offsetof(struct target, member)
 
 static const struct app_option options[] = {
-    {.type = APP_GROUP, .help = "All of them"},
-    {.type = APP_FLAG, .name = "flag", .offset = PLACE(flag), .help = "A flag."},
-    {.type = APP_TEXT,
-     .name = "output",
-     .letter = 'o',
-     .argument = "FILE",
-     .offset = PLACE(text),
-     .help = "A text\nin two lines."},
-    {.type = APP_NUMBER,
-     .name = "number",
-     .argument = "N",
-     .offset = PLACE(number),
-     .least = 2,
-     .most = 5000000,
-     .help = "A number."},
-    {.type = APP_SHARE, .name = "share", .argument = "SHARE", .offset = PLACE(share), .help = "A share."},
-    {.type = APP_CHOICE, .name = "choice", .choices = "red|green|blue", .offset = PLACE(choice), .help = "A choice."},
-    {.type = APP_TEXTS, .name = "more", .argument = "TEXT", .offset = PLACE(texts), .help = "Texts."},
+    APP_ROW_GROUP("All of them"),
+    APP_ROW_FLAG("flag", PLACE(flag), "A flag."),
+    APP_ROW_TEXT("output", "FILE", PLACE(text),
+                 "A text\n"
+                 "in two lines.",
+                 .letter = 'o'),
+    APP_ROW_NUMBER("number", "N", PLACE(number), 2, 5000000, "A number."),
+    APP_ROW_SHARE("share", "SHARE", PLACE(share), "A share."),
+    APP_ROW_CHOICE("choice", "red|green|blue", PLACE(choice), "A choice."),
+    APP_ROW_TEXTS("more", "TEXT", PLACE(texts), "Texts."),
     {.type = APP_END},
 };
 
@@ -137,29 +129,10 @@ struct durations {
 };
 
 static const struct app_option of_durations[] = {
-    {.type = APP_SECONDS,
-     .name = "seconds",
-     .argument = "S",
-     .offset = offsetof(struct durations, seconds),
-     .least = 1,
-     .most = 86400,
-     .help = "S."},
-    {.type = APP_SECONDS,
-     .name = "wait",
-     .argument = "S",
-     .offset = offsetof(struct durations, first),
-     .most = 86400,
-     .help = "S."},
-    {.type = APP_DURATION,
-     .name = "duration",
-     .argument = "D",
-     .offset = offsetof(struct durations, duration),
-     .help = "D."},
-    {.type = APP_FLAG,
-     .name = "flag",
-     .offset = offsetof(struct durations, flag),
-     .given = offsetof(struct durations, given),
-     .help = "F."},
+    APP_ROW_SECONDS("seconds", "S", offsetof(struct durations, seconds), 1, 86400, "S."),
+    APP_ROW_SECONDS("wait", "S", offsetof(struct durations, first), 0, 86400, "S."),
+    APP_ROW_DURATION("duration", "D", offsetof(struct durations, duration), "D."),
+    APP_ROW_FLAG("flag", offsetof(struct durations, flag), "F.", .given = offsetof(struct durations, given)),
     {.type = APP_END},
 };
 

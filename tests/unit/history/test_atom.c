@@ -97,8 +97,8 @@ static void collisions_do_not_equate(void **state)
     }
     assert_int_equal(atoms.count, 2 * COUNT);
     uint32_t shared = 0;
-    for (uint32_t slot = 1; slot <= atoms.slot_mask; slot++)
-        shared += atoms.slots[slot] && atoms.slots[slot] >> 32 == atoms.slots[slot - 1] >> 32;
+    for (uint32_t slot = 1; slot <= atoms.table.mask; slot++)
+        shared += atoms.table.slots[slot] && atoms.table.slots[slot] >> 32 == atoms.table.slots[slot - 1] >> 32;
     assert_true(shared > 0); /* the seed of this test: without a collision it shows nothing */
     iso_atoms_clear(&atoms);
     iso_atom found;

@@ -46,6 +46,15 @@ static const struct column row[] = {
     {"word", {.value = {.kind = ISO_VALUE_ANY}, .text = ISO_TEXT_ORDERED}, "paid"},
     {"amount", {.value = {.kind = ISO_VALUE_ANY}, .text = ISO_TEXT_ORDERED}, "1.50"},
     {"yes", {.value = {.kind = ISO_VALUE_ANY}}, "true"},
+    {"one_1", {.value = {.kind = ISO_VALUE_INTEGER}}, "1"},
+    {"nan", {.value = {.kind = ISO_VALUE_NUMERIC}}, "NaN"},
+    {"steep", {.value = {.kind = ISO_VALUE_DOUBLE}}, "-2.5e3"},
+    {"blurred", {.value = {.kind = ISO_VALUE_DOUBLE}}, "one"},
+    {"moment_space", {.value = {.kind = ISO_VALUE_INSTANT}}, "2024-02-29 12:34:56Z"},
+    {"moment_point", {.value = {.kind = ISO_VALUE_INSTANT}}, "2024-02-29T12:34:56.Z"},
+    {"moment_zero", {.value = {.kind = ISO_VALUE_INSTANT}}, "2024-02-29T12:34:56.50Z"},
+    {"moment_local", {.value = {.kind = ISO_VALUE_INSTANT}}, "2024-02-29T12:34:56"},
+    {"moment_letter", {.value = {.kind = ISO_VALUE_INSTANT}}, "2024-02-29T12:34:5xZ"},
     {"nothing", {.value = {.kind = ISO_VALUE_INTEGER}}, NULL_CELL},
     {"unknown", {.value = {.kind = ISO_VALUE_INTEGER}}, UNKNOWN},
 };
@@ -142,6 +151,16 @@ static void numbers(void **state)
         {"single = 0.1", "TF type"},
         {"odd = 7", "TF type"},
         {"id = TRUE", "F"}, /* a number, as where BOOLEAN is one */
+        {"one_1 = TRUE", "T"},
+        {"one_1 = FALSE", "F"},
+        {"id\t=\n7\r", "T"},
+        {"nan = 'NaN'", "T"}, /* and above all others */
+        {"nan > 1e300", "T"},
+        {"nan > 'Infinity'", "T"},
+        {"id < nan", "T"},
+        {"steep = -2500", "T"},
+        {"steep > -2500.5", "T"},
+        {"blurred = 1", "TF type"},
         {"id = 'seven'", "TF type"},
         {"id = name", "TF type"},
         {"1 = 1.0", "T"},
@@ -228,7 +247,12 @@ static void other_types(void **state)
         {"moment = '2024-02-29 13:34:56.500+01'", "T"},
         {"moment > '2024-02-29 12:34:56Z'", "T"},
         {"moment < '2024-02-29 12:34:56.51Z'", "T"},
-        {"moment = '2024-02-29 12:34:56.5'", "TF type"}, /* in which zone? */
+        {"moment = '2024-02-29 12:34:56.5'", "TF type"},      /* in which zone? */
+        {"moment_space = '2024-02-29 12:34:56Z'", "TF type"}, /* no canonical ones */
+        {"moment_point = '2024-02-29 12:34:56Z'", "TF type"},
+        {"moment_zero = '2024-02-29 12:34:56Z'", "TF type"},
+        {"moment_local = '2024-02-29 12:34:56Z'", "TF type"},
+        {"moment_letter = '2024-02-29 12:34:56Z'", "TF type"},
         {"clock = '12:34:56.5'", "T"},
         {"clock < '12:34:57'", "T"},
         {"zoned = '12:00:00Z'", "TF type"},
@@ -245,6 +269,7 @@ static void other_types(void **state)
         {"uuid = '00112233445566778899AABBCCDDEEFF'", "T"},
         {"uuid <> '00112233445566778899AABBCCDDEEFE'", "T"},
         {"uuid < 'x'", "TF type"},
+        {"uuid = 'x'", "TF type"},
         {"json = '{\"b\": 2.0, \"a\": 1}'", "T"},
         {"json = '{\"b\": 3, \"a\": 1}'", "F"},
         {"json < '{\"b\": 3, \"a\": 1}'", "TF type"},
@@ -260,6 +285,8 @@ static void without_types(void **state)
     static const struct judged list[] = {
         {"untyped = 10", "T"},
         {"untyped > 9", "T"},
+        {"9 < untyped", "T"},
+        {"10 = untyped", "T"},
         {"untyped < 10.5", "T"},
         {"untyped = '10'", "T"},
         {"untyped = '11'", "F"},

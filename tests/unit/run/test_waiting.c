@@ -83,11 +83,11 @@ static void test_change_streams_are_heard(void **state)
     struct app_waiting waiting;
     (void)state;
     app_waiting_init(&waiting, 7);
-    app_waiting_hear(&waiting, 0, 50);
-    assert_int_equal(waiting.heard, 7);
-    app_waiting_hear(&waiting, 4, 60);
-    app_waiting_hear(&waiting, 4, 70);
-    assert_int_equal(waiting.heard, 60);
+    app_waiting_note_changes(&waiting, 0, 50);
+    assert_int_equal(waiting.changed_at, 7);
+    app_waiting_note_changes(&waiting, 4, 60);
+    app_waiting_note_changes(&waiting, 4, 70);
+    assert_int_equal(waiting.changed_at, 60);
 }
 
 static void test_classes(void **state)

@@ -133,17 +133,17 @@ static void cleans_many_segments_at_once(void **state)
     iso_spill_free(spill);
 }
 
-/* ---- what lapses ---- */
+/* ---- what expires ---- */
 
 enum { LAPSING_BITS = 14, NUMBERS = 2000, LASTS = 400, VISITS = 60000 };
 
-/* Of a record, this is what stays; what is behind it lapses with it if it is one of every fifth. */
+/* Of a record, this is what stays; what is behind it expires with it if it is one of every fifth. */
 struct stays {
     uint32_t number;
     uint64_t until;
 };
 
-struct lapsing {
+struct expiring {
     struct iso_spill *spill;
     uint64_t floor;
     uint64_t until[NUMBERS]; /* 0: nothing was put */
@@ -156,27 +156,27 @@ static bool goes_wholly(uint32_t number)
     return number % 5 == 0;
 }
 
-static uint32_t lapsing_of(uint32_t number, uint32_t size)
+static uint32_t expiring_of(uint32_t number, uint32_t size)
 {
     return goes_wholly(number) ? size : size - (uint32_t)sizeof(struct stays);
 }
 
 static void cut(void *owner, struct iso_spill_record *record)
 {
-    struct lapsing *lapsing = owner;
+    struct expiring *expiring = owner;
     struct stays stays;
     memcpy(&stays, record->bytes, sizeof stays);
     record->until = stays.until;
-    record->lapsing = lapsing_of(stays.number, record->size);
-    if (stays.until >= lapsing->floor || !record->lapsing)
+    record->expiring = expiring_of(stays.number, record->size);
+    if (stays.until >= expiring->floor || !record->expiring)
         return;
-    record->size -= record->lapsing;
-    record->lapsing = 0;
-    lapsing->cut++;
-    lapsing->removed += !record->size;
+    record->size -= record->expiring;
+    record->expiring = 0;
+    expiring->cut++;
+    expiring->removed += !record->size;
 }
 
-static void put_lapsing(struct lapsing *lapsing, uint32_t number, uint32_t size, uint64_t until)
+static void put_expiring(struct expiring *expiring, uint32_t number, uint32_t size, uint64_t until)
 {
     static uint8_t bytes[1000];
     struct iso_error error = {.status = ISO_OK};
@@ -186,64 +186,64 @@ static void put_lapsing(struct lapsing *lapsing, uint32_t number, uint32_t size,
     memset(bytes, (int)number, size);
     memset(bytes, 0, sizeof stays);
     memcpy(bytes, &stays, sizeof stays);
-    assert_int_equal(iso_spill_get(lapsing->spill, digest_of(number), &found, &found_size, &error), ISO_OK);
-    struct iso_spill_record record = {bytes, size, lapsing_of(number, size), until};
-    assert_int_equal(iso_spill_put(lapsing->spill, digest_of(number), found, &record, &error), ISO_OK);
-    lapsing->until[number] = until;
-    lapsing->size[number] = size;
+    assert_int_equal(iso_spill_get(expiring->spill, digest_of(number), &found, &found_size, &error), ISO_OK);
+    struct iso_spill_record record = {bytes, size, expiring_of(number, size), until};
+    assert_int_equal(iso_spill_put(expiring->spill, digest_of(number), found, &record, &error), ISO_OK);
+    expiring->until[number] = until;
+    expiring->size[number] = size;
 }
 
-/* All of it, or if it has lapsed, what stays. */
-static void expect_rest(const struct lapsing *lapsing, uint32_t number)
+/* All of it, or if it has expired, what stays. */
+static void expect_rest(const struct expiring *expiring, uint32_t number)
 {
     struct iso_error error = {.status = ISO_OK};
     const uint8_t *found;
     uint32_t size = 0;
     struct stays stays;
-    bool lapsed = lapsing->until[number] < lapsing->floor;
-    assert_int_equal(iso_spill_get(lapsing->spill, digest_of(number), &found, &size, &error), ISO_OK);
+    bool expired = expiring->until[number] < expiring->floor;
+    assert_int_equal(iso_spill_get(expiring->spill, digest_of(number), &found, &size, &error), ISO_OK);
     if (!found) {
-        assert_true(!lapsing->until[number] || (lapsed && goes_wholly(number)));
+        assert_true(!expiring->until[number] || (expired && goes_wholly(number)));
         return;
     }
     memcpy(&stays, found, sizeof stays);
     assert_int_equal(stays.number, number);
-    assert_int_equal(stays.until, lapsing->until[number]);
-    assert_true(size == lapsing->size[number] || (lapsed && size == sizeof stays));
+    assert_int_equal(stays.until, expiring->until[number]);
+    assert_true(size == expiring->size[number] || (expired && size == sizeof stays));
     for (uint32_t i = sizeof stays; i < size; i++)
         assert_int_equal(found[i], number & 255);
 }
 
 /* Records that nobody puts any more shrink once the floor has passed them, and the file is bounded by what stays. */
-static void drops_what_has_lapsed(void **state)
+static void drops_what_has_expired(void **state)
 {
-    static struct lapsing lapsing;
+    static struct expiring expiring;
     struct iso_error error = {.status = ISO_OK};
     struct iso_spill_stats stats = {0};
     struct iso_spill_options options = {
-        .folder = temporary_folder(), .segment_bits = LAPSING_BITS, .cut = cut, .owner = &lapsing};
+        .folder = temporary_folder(), .segment_bits = LAPSING_BITS, .cut = cut, .owner = &expiring};
     uint64_t random = 44;
     (void)state;
-    assert_int_equal(iso_spill_open(&options, &lapsing.spill, &error), ISO_OK);
+    assert_int_equal(iso_spill_open(&options, &expiring.spill, &error), ISO_OK);
     for (uint32_t turn = 1; turn <= VISITS; turn++) { /* some numbers at a time, and on */
         uint32_t number = (turn / 20 + (uint32_t)(test_random(&random) % 10)) % NUMBERS;
-        lapsing.floor = turn;
-        iso_spill_advance(lapsing.spill, turn);
-        put_lapsing(&lapsing, number, 500 + (uint32_t)(test_random(&random) % 500), turn + LASTS);
-        expect_rest(&lapsing, (uint32_t)(test_random(&random) % NUMBERS));
+        expiring.floor = turn;
+        iso_spill_advance(expiring.spill, turn);
+        put_expiring(&expiring, number, 500 + (uint32_t)(test_random(&random) % 500), turn + LASTS);
+        expect_rest(&expiring, (uint32_t)(test_random(&random) % NUMBERS));
     }
     for (uint32_t number = 0; number < NUMBERS; number++)
-        expect_rest(&lapsing, number);
-    iso_spill_stats(lapsing.spill, &stats);
-    assert_int_equal(stats.cut, lapsing.cut);
-    assert_true(lapsing.cut > 1000 && lapsing.removed > 100);
+        expect_rest(&expiring, number);
+    iso_spill_stats(expiring.spill, &stats);
+    assert_int_equal(stats.cut, expiring.cut);
+    assert_true(expiring.cut > 1000 && expiring.removed > 100);
     assert_in_range(stats.records, NUMBERS * 4 / 5, NUMBERS * 9 / 10);
     uint64_t stays = NUMBERS * 32, lasts = LASTS * 1016; /* with their heads; all that was put lately */
     assert_in_range(stats.disk, stays, 2 * (stays + lasts) + 4 * (1 << LAPSING_BITS));
     assert_in_range(stats.living, stays / 2, stays + lasts);
     assert_in_range(stats.used, stats.living, 2 * stats.living + (1 << LAPSING_BITS));
     assert_true(stats.written > 20 * stats.disk);
-    iso_spill_free(lapsing.spill);
+    iso_spill_free(expiring.spill);
 }
 
 /* The store's file, which has no name. */
@@ -343,9 +343,9 @@ static void needs_a_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_what_was_put),    cmocka_unit_test(cleans_many_segments_at_once),
-        cmocka_unit_test(drops_what_has_lapsed), cmocka_unit_test(notices_damage),
-        cmocka_unit_test(notices_a_short_file),  cmocka_unit_test(tells_of_a_full_disk),
+        cmocka_unit_test(keeps_what_was_put),     cmocka_unit_test(cleans_many_segments_at_once),
+        cmocka_unit_test(drops_what_has_expired), cmocka_unit_test(notices_damage),
+        cmocka_unit_test(notices_a_short_file),   cmocka_unit_test(tells_of_a_full_disk),
         cmocka_unit_test(needs_a_folder),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
