@@ -378,9 +378,13 @@ figures: ## Figures of the sources at commit BEFORE and now: lines, structs, cir
 	@rm -rf $(BUILD)/bench/before
 	@cat $(BUILD)/bench/figures.md
 
-bench-ablation: ## Polygraph without each of its ways to find an order, in build/bench/ablation.md; FILES="history..." beside generated ones
+# The histories of both tables of ../shared/corpus, if it is there, and those of few values, which no table has.
+CORPUS ?= ../shared/corpus
+bench-ablation: FILES ?= $(addprefix $(CORPUS)/,$(filter-out path,$(shell cut -f1 $(CORPUS)/VERDICTS.tsv $(CORPUS)/TIMESTAMPED.tsv 2>/dev/null))) \
+    $(wildcard $(CORPUS)/few-values/*.zst)
+bench-ablation: ## Polygraph without each of its ways to find an order, on real and generated histories, in build/bench/ablation.md (minutes); FILES="history..."
 	@$(MAKE) -s -j$(JOBS) $(ABLATION)
-	@mkdir -p $(BUILD)/bench && $(ABLATION) $(FILES) | tee $(BUILD)/bench/ablation.md
+	@mkdir -p $(BUILD)/bench && $(ABLATION) --initial 0 $(FILES) | tee $(BUILD)/bench/ablation.md
 
 bench-polygraph: ## Black-box checking: speed, growth, what each step is worth, in build/bench/polygraph.md; ONLY=growth
 	@$(MAKE) -s -j$(JOBS) all $(WORKLOAD)

@@ -87,7 +87,7 @@ static struct entry *reserve_entry(struct iso_kafka_buffer *buffer, size_t size,
 void iso_kafka_buffer_put(struct iso_kafka_buffer *buffer, const struct iso_message *message, size_t block)
 {
     size_t size = size_of(message);
-    struct entry *entry = reserve_entry(buffer, size, block);
+    struct entry *entry = reserve_entry(buffer, size, block - sizeof *buffer->last);
     struct iso_header *headers = (struct iso_header *)(entry + 1);
     uint8_t *at = (uint8_t *)(headers + message->header_count);
     entry->size = size;

@@ -25,7 +25,8 @@ struct iso_kafka_buffer {
 /* Zeroed is empty. */
 void iso_kafka_buffer_release(struct iso_kafka_buffer *buffer);
 
-/* Copies a message to the end; its topic stays borrowed. A new block has `block` bytes, or what this one needs. */
+/* Copies a message to the end; its topic stays borrowed. A new block takes `block` bytes
+ * in all, which is what allocators give whole, or what this message needs. */
 void iso_kafka_buffer_put(struct iso_kafka_buffer *buffer, const struct iso_message *message, size_t block);
 
 /* The oldest message; there must be one. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/number_map.h"
@@ -40,13 +41,6 @@ struct iso_registry {
     struct iso_schema_provider provider;
 };
 
-static int64_t now_ms(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
-
 static size_t on_answer(char *bytes, size_t size, size_t count, void *context)
 {
     struct iso_text *answer = context;
@@ -61,7 +55,7 @@ static bool may_mend(const struct iso_registry *registry, CURLcode result, long 
 {
     if (result != CURLE_OK)
         return result != CURLE_OPERATION_TIMEDOUT && result != CURLE_WRITE_ERROR;
-    return code >= 500 || (code == 404 && now_ms() >= registry->hurry_until);
+    return code >= 500 || (code == 404 && iso_clock_ms() >= registry->hurry_until);
 }
 
 static enum iso_status request_schema(struct iso_registry *registry, uint32_t id, long *code, struct iso_error *error)
@@ -165,7 +159,8 @@ static enum iso_status take_schema(struct iso_registry *registry, uint32_t id, s
 static const struct refusal *find_refusal(struct iso_registry *registry, uint32_t id)
 {
     uint32_t place = iso_number_map_get(&registry->by_id, id);
-    return place != ISO_NUMBER_NONE && now_ms() < registry->refused[place].until ? &registry->refused[place] : NULL;
+    return place != ISO_NUMBER_NONE && iso_clock_ms() < registry->refused[place].until ? &registry->refused[place]
+                                                                                       : NULL;
 }
 
 static void note_refusal(struct iso_registry *registry, uint32_t id, const char *reason)
@@ -177,7 +172,7 @@ static void note_refusal(struct iso_registry *registry, uint32_t id, const char 
     if (refusal->reason)
         iso_number_map_remove(&registry->by_id, refusal->id);
     iso_free(refusal->reason);
-    *refusal = (struct refusal){id, now_ms() + registry->refused_ms, iso_copy_text(reason, strlen(reason))};
+    *refusal = (struct refusal){id, iso_clock_ms() + registry->refused_ms, iso_copy_text(reason, strlen(reason))};
     iso_number_map_put(&registry->by_id, id, place);
 }
 
@@ -193,7 +188,7 @@ static enum iso_status judge_answer(struct iso_registry *registry, uint32_t id, 
     bool readable = read_answer(&json, &registry->answer, &answer);
     const char *message = answer.message ? answer.message : "", *colon = *message ? ": " : "";
     if (code == 404) {
-        registry->hurry_until = now_ms() + HURRY_MS;
+        registry->hurry_until = iso_clock_ms() + HURRY_MS;
         iso_error_set(error, ISO_BAD_INPUT, "schema registry %s: schema %u: HTTP 404%s%.*s", registry->url, id, colon,
                       MESSAGE_MOST, message);
     } else if (code != 200) {

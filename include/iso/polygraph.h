@@ -31,7 +31,7 @@ struct iso_polygraph_counters {
     uint64_t passes, edges_version, edges_anti, edges_meet, edges_join, candidates_pruned;
     uint64_t sccs, windows, windows_grown, window_rounds, window_cycles;
     uint64_t search_free, search_decisions, search_dead_ends;
-    uint64_t solver_calls, solver_variables, solver_clauses, solver_cycles;
+    uint64_t solver_calls, solver_variables, solver_cycles;
     double seconds_prepare, seconds_saturate, seconds_windows, seconds_search, seconds_solve, seconds_explain,
         seconds_total;
 };

@@ -1,10 +1,9 @@
 /* A finished history through the online engine, in the order of its file. */
-#define _GNU_SOURCE
 #include <assert.h>
 #include <string.h>
-#include <time.h>
 
 #include "aion/aion.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/team.h"
 #include "history/index.h"
@@ -14,13 +13,6 @@ struct collector {
     struct iso_verdict *verdict;
     bool *breaks_session; /* by transaction */
 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 /* ---- from texts of the engine to numbers of the history ---- */
 
@@ -139,7 +131,7 @@ enum iso_status iso_aion_check(const struct iso_history *history, const struct i
     struct collector collector = {history, verdict, NULL};
     struct iso_aion_options settings;
     struct iso_aion_stats stats;
-    double start = now();
+    double start = iso_clock_seconds();
     assert(history->finished && verdict->level == options->level);
     iso_aion_options_init(&settings);
     settings.level = options->level;
@@ -178,6 +170,6 @@ enum iso_status iso_aion_check(const struct iso_history *history, const struct i
     iso_aion_free(engine);
     iso_team_free(team);
     iso_free(collector.breaks_session);
-    verdict->seconds_check = now() - start;
+    verdict->seconds_check = iso_clock_seconds() - start;
     return status;
 }

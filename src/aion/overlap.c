@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sorted.h"
 
 enum { LATEST = 64, LEVELS = 32, WORD = 64 };
 
@@ -74,13 +75,7 @@ uint64_t aion_overlaps_steps(const struct aion_overlaps *overlaps)
 static uint32_t rank_of(const struct level *level, uint64_t time)
 {
     uint32_t low = 0, high = level->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (level->times[middle] < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, level->times[middle] < time);
     return low;
 }
 
@@ -88,13 +83,7 @@ static uint32_t rank_of(const struct level *level, uint64_t time)
 static uint32_t begun_by(const struct level *level, uint64_t time)
 {
     uint32_t low = 0, high = level->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (level->points[middle].opened <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, level->points[middle].opened <= time);
     return low;
 }
 

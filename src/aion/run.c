@@ -1,4 +1,5 @@
 #include "aion/run.h"
+#include "base/sorted.h"
 
 #include <assert.h>
 #include <string.h>
@@ -60,13 +61,7 @@ static uint32_t search(const struct aion_entry *entries, uint32_t count, uint64_
             high -= step + 1;
         low = high > step ? high - step : 0;
     }
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (entries[middle].time < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, entries[middle].time < time);
     return low;
 }
 

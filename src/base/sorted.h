@@ -1,4 +1,4 @@
-/* Searching in a list that is sorted by a number.
+/* Searching in what is sorted: by whatever can be asked of an index, or a list that is sorted by a number.
  *
  * The list may be of structs: `first` is the number of its first element, and the others follow at distances of
  * `stride` bytes. Threads: constant.
@@ -9,6 +9,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Raises `low` to the first index from it up to `high` of which `comes_before`, an expression in `middle`, is not true: it
+ * is true of those that come first, and of no others. Lowers `high` to the same. */
+#define ISO_BISECT(low, high, middle, comes_before)                                                                    \
+    do {                                                                                                               \
+        while ((low) < (high)) {                                                                                       \
+            uint32_t middle = (low) + ((high) - (low)) / 2;                                                            \
+            if (comes_before)                                                                                          \
+                (low) = middle + 1;                                                                                    \
+            else                                                                                                       \
+                (high) = middle;                                                                                       \
+        }                                                                                                              \
+    } while (0)
 
 struct iso_sorted {
     const uint64_t *first; /* not looked at while `count` is 0 */
@@ -25,13 +38,7 @@ static inline uint64_t iso_sorted_at(const struct iso_sorted *sorted, uint32_t i
 static inline uint32_t iso_sorted_below(const struct iso_sorted *sorted, uint64_t number)
 {
     uint32_t low = 0, high = sorted->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (iso_sorted_at(sorted, middle) < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, iso_sorted_at(sorted, middle) < number);
     return low;
 }
 

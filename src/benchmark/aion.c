@@ -11,6 +11,7 @@
 #include "aion/aion.h"
 #include "benchmark/arrivals.h"
 #include "base/memory.h"
+#include "base/sorted.h"
 #include "base/team.h"
 #include "measure/child.h"
 #include "measure/percentile.h"
@@ -178,13 +179,7 @@ static enum iso_status feed_by_clock(struct iso_aion *engine, const struct bench
 static uint32_t turn_reaching(const struct turns *turns, uint32_t low, uint64_t wanted)
 {
     uint32_t high = turns->count - 1;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (turns->list[middle].watermark < wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, turns->list[middle].watermark < wanted);
     return low;
 }
 

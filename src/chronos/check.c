@@ -1,18 +1,10 @@
 /* A check from start to end: what can be judged at all, the phases, one verdict from many. */
-#define _GNU_SOURCE
 #include <assert.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/parallel.h"
 #include "chronos/chronos_private.h"
 #include "history/snapshot.h"
-
-static double seconds_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 /* ---- refusals ---- */
 
@@ -155,7 +147,7 @@ enum iso_status iso_chronos_check(const struct iso_history *history, const struc
                             .options = options,
                             .si = options->level == ISO_SI,
                             .shards = options->threads ? options->threads : 1};
-    double start = seconds_now();
+    double start = iso_clock_seconds();
     assert(history->finished && verdict->level == options->level);
     enum iso_status status = check_timestamps_given(history, options->level, error);
     verdict->engine = "chronos";
@@ -164,13 +156,13 @@ enum iso_status iso_chronos_check(const struct iso_history *history, const struc
     survey_operations(&check);
     chronos_choose_shards(&check);
     chronos_events_init(&check);
-    verdict->seconds_sort = seconds_now() - start;
-    start = seconds_now();
+    verdict->seconds_sort = iso_clock_seconds() - start;
+    start = iso_clock_seconds();
     chronos_keys_init(&check);
     judge_all(&check, verdict);
     chronos_keys_release(&check);
     chronos_events_release(&check);
     iso_free(check.first_snapshot_violation);
-    verdict->seconds_check = seconds_now() - start;
+    verdict->seconds_check = iso_clock_seconds() - start;
     return ISO_OK;
 }

@@ -14,6 +14,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "chronos/chronos_private.h"
 
 /* A committed writer of a contested key. */
@@ -194,13 +195,7 @@ static uint32_t find_first(const struct conflicts *conflicts, uint32_t first, ui
 {
     uint32_t low = first, high = writer;
     uint64_t bound = conflicts->writers[writer].bound;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (cts_of(conflicts, middle) < bound)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, cts_of(conflicts, middle) < bound);
     return low;
 }
 
@@ -275,13 +270,7 @@ static uint32_t count_apart(struct conflicts *conflicts, const struct range *ran
     struct inverted *inverted = &conflicts->inverted;
     pass_bounds(conflicts, cts_of(conflicts, range->blamed));
     uint32_t low = 0, high = inverted->begun;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (inverted->list[middle] < range->first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, inverted->list[middle] < range->first);
     return sum_before(inverted, inverted->begun) - sum_before(inverted, low);
 }
 

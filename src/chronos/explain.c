@@ -4,6 +4,7 @@
  * reported; if all are excused, the pair is one unjudged read.
  */
 #include "base/radix.h"
+#include "base/sorted.h"
 #include "chronos/explain_private.h"
 #include "verdict/unjudged.h"
 
@@ -76,13 +77,7 @@ static uint32_t count_visible(const struct chronos *check, const struct chronos_
                               struct writer_span versions)
 {
     uint32_t low = 0, high = versions.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (explain_is_visible(check, suspect, versions.transactions[middle]))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, explain_is_visible(check, suspect, versions.transactions[middle]));
     return low;
 }
 

@@ -1,6 +1,7 @@
 /* EXT on lists: which element of the prefix that was read should not be there, or is missing. */
 #include <string.h>
 
+#include "base/sorted.h"
 #include "chronos/explain_private.h"
 
 /* The elements that the read saw of others. */
@@ -55,13 +56,7 @@ bool explain_list_is_excused(const struct chronos *check, const struct writers *
 static bool list_contains(const uint64_t *sorted, uint32_t count, iso_atom element)
 {
     uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (sorted[middle] < element)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, sorted[middle] < element);
     return low < count && sorted[low] == element;
 }
 

@@ -12,6 +12,7 @@
  */
 #include <string.h>
 
+#include "base/sorted.h"
 #include "chronos/chronos_private.h"
 
 enum { STATES_LIMIT = 24 << 20 }; /* bytes, of all slices */
@@ -32,13 +33,7 @@ void chronos_choose_shards(struct chronos *check)
 static uint32_t first_commit(const struct chronos *check, uint64_t bound)
 {
     uint32_t low = 0, high = check->commits.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (check->commits.time[middle] < bound)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, check->commits.time[middle] < bound);
     return low;
 }
 

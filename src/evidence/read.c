@@ -157,15 +157,6 @@ static bool read_operation(struct reader *reader, uint32_t *transaction, uint32_
     return end_array(reader);
 }
 
-/* A member is to be there once. */
-static bool mark(struct reader *reader, unsigned member, unsigned *seen)
-{
-    if (*seen & member)
-        return wrong(reader, "no member twice");
-    *seen |= member;
-    return true;
-}
-
 static int find_name(const char *const *names, int count, const struct iso_json_text *text)
 {
     for (int i = 0; i < count; i++) {
@@ -173,6 +164,18 @@ static int find_name(const char *const *names, int count, const struct iso_json_
             return i;
     }
     return -1;
+}
+
+/* A member is to be there once: sets the bit that says so. Others than those of the list have none. */
+static bool mark(struct reader *reader, const char *const *members, int count, const struct iso_json_text *name,
+                 unsigned *seen)
+{
+    int found = find_name(members, count, name);
+    unsigned member = found < 0 ? 0 : 1u << found;
+    if (*seen & member)
+        return wrong(reader, "no member twice");
+    *seen |= member;
+    return true;
 }
 
 static bool read_literal(struct reader *reader)
@@ -208,13 +211,7 @@ static bool read_literal(struct reader *reader)
 
 enum { TYPE = 1, FROM = 2, TO = 4, KEY = 8, VIA = 16 };
 
-/* 0: no member of an edge. */
-static unsigned edge_member(const struct iso_json_text *name)
-{
-    static const char *const names[] = {"type", "from", "to", "key", "via"};
-    int found = find_name(names, 5, name);
-    return found < 0 ? 0 : 1u << found;
-}
+static const char *const edge_members[] = {"type", "from", "to", "key", "via"};
 
 static bool read_edge(struct reader *reader)
 {
@@ -227,7 +224,7 @@ static bool read_edge(struct reader *reader)
         return false;
     while (iso_json_member(json, &name)) {
         bool fine;
-        if (!mark(reader, edge_member(&name), &seen)) {
+        if (!mark(reader, edge_members, 5, &name, &seen)) {
             fine = false;
         } else if (iso_json_is(&name, "type")) {
             fine = iso_json_string(json, &text) && (kind = find_name(evidence_edge_names, EVIDENCE_EDGES, &text)) >= 0;
@@ -322,13 +319,7 @@ static bool read_subject(struct reader *reader)
 
 enum { ORDER = 1, FINDING = 2, LEMMA = 4, LITERALS = 8, EDGES = 16, READ = 32, OTHER = 64 };
 
-/* 0: no member of the body. */
-static unsigned body_member(const struct iso_json_text *name)
-{
-    static const char *const names[] = {"order", "finding", "lemma", "literals", "edges", "read", "other"};
-    int found = find_name(names, 7, name);
-    return found < 0 ? 0 : 1u << found;
-}
+static const char *const body_members[] = {"order", "finding", "lemma", "literals", "edges", "read", "other"};
 
 /* Which members a line has: all that its kind has, and no other. */
 static bool is_whole(const struct reader *reader, unsigned seen)
@@ -353,7 +344,7 @@ static bool read_body(struct reader *reader)
         return false;
     while (iso_json_member(&reader->json, &name)) {
         bool fine;
-        if (!mark(reader, body_member(&name), &seen))
+        if (!mark(reader, body_members, 7, &name, &seen))
             fine = false;
         else if (!begun && iso_json_is(&name, "order"))
             fine = read_each(reader, add_event);
@@ -394,31 +385,31 @@ static bool read_level(struct reader *reader)
     return wrong(reader, "the name of a level");
 }
 
-enum { HEADER = 15, VERSIONS = 16 }; /* members of the header that it has to have, and one that it may */
+static const char *const header_members[] = {"isochron_evidence", "level", "drift", "verdict", "versions"};
+enum { HEADER = 15 }; /* what it has to have: all but the last */
 
-static bool read_header_member(struct reader *reader, const struct iso_json_text *name, unsigned *seen)
+static bool read_header_member(struct reader *reader, const struct iso_json_text *name)
 {
     struct iso_json_number number;
     struct iso_json_text text;
-    if (iso_json_is(name, "isochron_evidence")) {
-        return mark(reader, 1, seen) && iso_json_integer(&reader->json, &number) &&
+    if (iso_json_is(name, "isochron_evidence"))
+        return iso_json_integer(&reader->json, &number) &&
                (number.bits == ISO_EVIDENCE_VERSION || wrong(reader, "evidence of version 1"));
-    }
     if (iso_json_is(name, "level"))
-        return mark(reader, 2, seen) && read_level(reader);
+        return read_level(reader);
     if (iso_json_is(name, "drift")) {
-        bool fine = mark(reader, 4, seen) && iso_json_integer(&reader->json, &number);
+        bool fine = iso_json_integer(&reader->json, &number);
         reader->evidence->drift = fine ? number.bits : 0;
         return fine && (!number.negative || wrong(reader, "no negative drift"));
     }
     if (iso_json_is(name, "versions")) {
-        bool fine = mark(reader, VERSIONS, seen) && iso_json_string(&reader->json, &text);
+        bool fine = iso_json_string(&reader->json, &text);
         reader->evidence->versions_by_commit = fine;
         return fine && (iso_json_is(&text, "commits") || wrong(reader, "\"commits\""));
     }
     if (!iso_json_is(name, "verdict"))
         return wrong(reader, "isochron_evidence, level, drift, versions or verdict");
-    if (!mark(reader, 8, seen) || !iso_json_string(&reader->json, &text))
+    if (!iso_json_string(&reader->json, &text))
         return false;
     reader->evidence->accepts = iso_json_is(&text, "holds");
     return reader->evidence->accepts || iso_json_is(&text, "violated") || wrong(reader, "\"holds\" or \"violated\"");
@@ -431,7 +422,7 @@ static bool read_header(struct reader *reader)
     if (!iso_json_enter_object(&reader->json))
         return false;
     while (iso_json_member(&reader->json, &name)) {
-        if (!read_header_member(reader, &name, &seen))
+        if (!mark(reader, header_members, 5, &name, &seen) || !read_header_member(reader, &name))
             return false;
     }
     reader->header = true;

@@ -16,6 +16,7 @@
 
 #include "base/number_map.h"
 #include "base/memory.h"
+#include "base/sorted.h"
 #include "formats/format_private.h"
 
 enum { OPERATIONS_MAX = 1 << 30 };
@@ -127,13 +128,7 @@ static bool read_records(struct reader *reader)
 static uint32_t find_key(const struct reader *reader, iso_atom bound)
 {
     uint32_t low = 0, high = reader->key_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (iso_atom_compare(&reader->history->atoms, reader->keys[middle], bound) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, iso_atom_compare(&reader->history->atoms, reader->keys[middle], bound) < 0);
     return low;
 }
 

@@ -8,7 +8,7 @@
 #define INT(transaction, key) FINDING(ISO_INT, ISO_KIND_NONE, transaction, ISO_SCRIPT_NOBODY, key)
 
 /* Members of a transaction: operations, session, sts, cts, status. */
-static const struct iso_anomaly anomalies[] = {
+static const struct iso_anomaly_script anomalies[] = {
     {"stale-read",
      "a read returns an older version than its snapshot holds",
      {{"wx1", 0, 0, 1, ISO_COMMITTED}, {"wx2", 1, 2, 3, ISO_COMMITTED}, {"rx1", 2, 4, 5, ISO_COMMITTED}},
@@ -59,7 +59,7 @@ static const struct iso_anomaly anomalies[] = {
 
 enum { ANOMALIES = sizeof anomalies / sizeof anomalies[0] };
 
-const struct iso_anomaly *iso_anomalies(uint32_t *count)
+const struct iso_anomaly_script *iso_anomalies(uint32_t *count)
 {
     *count = ANOMALIES;
     return anomalies;

@@ -28,13 +28,13 @@ struct iso_script_finding {
 };
 #define ISO_SCRIPT_NOBODY 0xffu
 
-struct iso_anomaly {
+struct iso_anomaly_script {
     const char *name, *summary;
     struct iso_script_transaction transactions[ISO_SCRIPT_TRANSACTIONS];
     struct iso_script_finding findings[2][ISO_SCRIPT_FINDINGS]; /* by enum iso_level */
 };
 
 /* All of them; `*count` tells how many. */
-const struct iso_anomaly *iso_anomalies(uint32_t *count);
+const struct iso_anomaly_script *iso_anomalies(uint32_t *count);
 
 #endif

@@ -10,7 +10,7 @@
 struct due {
     uint64_t place;
     uint32_t order; /* ties: as they were asked for */
-    const struct iso_anomaly *anomaly;
+    const struct iso_anomaly_script *anomaly;
 };
 
 static int compare_due(const void *left, const void *right)

@@ -86,6 +86,6 @@ bool store_is_point(const struct store *store, const struct transaction *transac
 void store_commit(struct store *store, struct transaction *transaction);
 
 /* script.c */
-void store_plant(struct store *store, const struct iso_anomaly *anomaly);
+void store_plant(struct store *store, const struct iso_anomaly_script *anomaly);
 
 #endif

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct iso_anomaly *find(const char *name, size_t length)
+static const struct iso_anomaly_script *find(const char *name, size_t length)
 {
     uint32_t count;
-    const struct iso_anomaly *anomalies = iso_anomalies(&count);
+    const struct iso_anomaly_script *anomalies = iso_anomalies(&count);
     for (uint32_t i = 0; i < count; i++) {
         if (strlen(anomalies[i].name) == length && !memcmp(anomalies[i].name, name, length))
             return &anomalies[i];
@@ -19,7 +19,7 @@ static enum iso_status unknown_name(const char *text, struct iso_error *error)
 {
     char names[512] = "";
     uint32_t count;
-    const struct iso_anomaly *anomalies = iso_anomalies(&count);
+    const struct iso_anomaly_script *anomalies = iso_anomalies(&count);
     for (uint32_t i = 0; i < count; i++) {
         strcat(names, i ? ", " : "");
         strcat(names, anomalies[i].name);

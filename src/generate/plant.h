@@ -7,7 +7,7 @@
 
 /* `count` anomalies of a kind. */
 struct iso_plant {
-    const struct iso_anomaly *anomaly;
+    const struct iso_anomaly_script *anomaly;
     uint32_t count;
     bool everywhere; /* spread evenly; else all at */
     uint64_t place;  /* once so many transactions have begun */
@@ -16,7 +16,7 @@ struct iso_plant {
 /* One that was planted: transaction i of its script has tid first_tid + i, keys x and y are first_key and the
  * next. */
 struct iso_planted {
-    const struct iso_anomaly *anomaly;
+    const struct iso_anomaly_script *anomaly;
     uint64_t first_tid, first_key;
 };
 

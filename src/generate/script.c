@@ -50,7 +50,7 @@ static void run(const struct play *play, const struct iso_script_transaction *sc
     outlet_close(&store->outlet, transaction, &store->rng);
 }
 
-static void expect(struct store *store, const struct iso_anomaly *anomaly)
+static void expect(struct store *store, const struct iso_anomaly_script *anomaly)
 {
     struct iso_generated *generated = store->generated;
     for (int level = 0; level < 2; level++) {
@@ -64,7 +64,7 @@ static void expect(struct store *store, const struct iso_anomaly *anomaly)
         (struct iso_planted){.anomaly = anomaly, .first_tid = store->next_tid, .first_key = store->next_key};
 }
 
-void store_plant(struct store *store, const struct iso_anomaly *anomaly)
+void store_plant(struct store *store, const struct iso_anomaly_script *anomaly)
 {
     struct play play = {.store = store, .first_key = store->next_key, .first_value = store->next_value};
     uint8_t last = 0, sessions = 0;

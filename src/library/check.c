@@ -1,9 +1,8 @@
 /* One finished history. */
-#define _GNU_SOURCE
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "bytes/output.h"
@@ -19,13 +18,6 @@ struct iso_check {
     struct library_report *reports;
     size_t count, capacity;
 };
-
-static double seconds(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static uint64_t peak_memory(void)
 {
@@ -47,11 +39,11 @@ static void write_json(struct iso_check *check, struct iso_judgement *judgement,
                                               .model = judgement->order.model,
                                               .max_findings = listed,
                                               .as_si = judgement->has_verdict ? &judgement->verdict : NULL,
-                                              .seconds_total = seconds() - started};
+                                              .seconds_total = iso_clock_seconds() - started};
         iso_report_polygraph_json(&output, &report, peak_memory());
     } else {
         judgement->verdict.repeats = repeats;
-        judgement->verdict.seconds_total = seconds() - started;
+        judgement->verdict.seconds_total = iso_clock_seconds() - started;
         iso_report_json(&output, &judgement->verdict, peak_memory());
     }
     iso_output_close(&output, &never);
@@ -123,7 +115,7 @@ static enum iso_status write_evidence(const struct iso_options *options, const s
 static struct iso_check *judge(struct iso_transactions *transactions, const struct iso_options *options,
                                struct iso_error *error)
 {
-    double started = seconds();
+    double started = iso_clock_seconds();
     struct iso_judge_options settings = library_judge_options(options);
     struct iso_judgement judgement = {0};
     struct iso_check *check = NULL;

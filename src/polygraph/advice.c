@@ -61,13 +61,7 @@ static uint32_t newest_of_set(const struct engine *engine, uint32_t set, uint32_
     const uint32_t *members = engine->writer_sets.member + engine->writer_sets.first[set];
     uint32_t low = 0, high = engine->writer_sets.first[set + 1] - engine->writer_sets.first[set];
     high -= members[high - 1] == INITIAL;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (engine->writes.transaction[members[middle]] < begin)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, engine->writes.transaction[members[middle]] < begin);
     return low ? members[low - 1] : ISO_NONE;
 }
 
@@ -164,7 +158,7 @@ static void accept_advice(const struct advice *advice)
     const struct engine *engine = advice->engine;
     struct iso_evidence *evidence = &engine->result->evidence;
     uint32_t *first = iso_allocate_zeroed((size_t)engine->transactions.count + 2, sizeof *first);
-    uint32_t *sorted = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof *sorted);
+    uint32_t *sorted = iso_numbers(engine->transactions.count);
     for (uint32_t t = 0; t < engine->transactions.count; t++)
         first[advice->begin[t] + 1]++;
     for (uint32_t p = 0; p < engine->transactions.count; p++)
@@ -189,7 +183,7 @@ static void list_lengths(struct advice *advice)
 {
     const struct placements *placements = advice->engine->placements;
     uint32_t lists = placements ? placements->list_count : 0, end = 0;
-    advice->lists = iso_allocate(((size_t)lists + 1) * sizeof *advice->lists);
+    advice->lists = iso_numbers(lists);
     for (uint32_t i = 0; i < lists; i++) {
         advice->lists[i] = end;
         end += placements->lists[i].length - placements->lists[i].start + 1;
@@ -202,14 +196,12 @@ bool advice_decides(struct engine *engine)
 {
     if (engine->options->no_advice || iso_model_needs_times(engine->options->model) || !lists_agree(engine))
         return false;
-    size_t lists = ((size_t)engine->writes.count + engine->history->key_count + 1) * sizeof(uint32_t);
-    size_t keys = ((size_t)engine->history->key_count + 1) * sizeof(uint32_t);
     struct advice advice = {.engine = engine,
                             .begin = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof(uint32_t)),
-                            .current = memset(iso_allocate(keys), 0xff, keys),
-                            .replaced = memset(iso_allocate(lists), 0xff, lists),
+                            .current = iso_numbers_none(engine->history->key_count),
+                            .replaced = iso_numbers_none((size_t)engine->writes.count + engine->history->key_count),
                             .before = session_predecessors(engine),
-                            .length = iso_allocate(lists),
+                            .length = iso_numbers((size_t)engine->writes.count + engine->history->key_count),
                             .patience = PATIENCE * (uint64_t)engine->reads.count};
     list_lengths(&advice);
     bool fine = true;

@@ -29,26 +29,14 @@ static void add_candidate(struct engine *engine, uint32_t candidate)
 /* The first member of a set, between two, that is not less than a version. */
 static uint32_t first_from(const struct engine *engine, uint32_t low, uint32_t high, uint32_t version)
 {
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (engine->writer_sets.member[middle] < version)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, engine->writer_sets.member[middle] < version);
     return low;
 }
 
 /* The first member, between two of one chain, that commits after a node. */
 static uint32_t first_reached(const struct engine *engine, uint32_t low, uint32_t high, uint32_t node)
 {
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (reaches(engine, node, version_commit(engine, engine->writer_sets.member[middle])))
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    ISO_BISECT(low, high, middle, !reaches(engine, node, version_commit(engine, engine->writer_sets.member[middle])));
     return low;
 }
 
@@ -113,9 +101,8 @@ static void list_all(struct engine *engine, uint32_t read)
 
 bool candidates_list(struct engine *engine)
 {
-    size_t reads = ((size_t)engine->reads.count + 1) * sizeof(uint32_t);
-    engine->candidates.first = iso_allocate(reads);
-    engine->candidates.count = iso_allocate(reads);
+    engine->candidates.first = iso_numbers(engine->reads.count);
+    engine->candidates.count = iso_numbers(engine->reads.count);
     engine->candidates.listed_at = engine->graph.fact_count;
     for (uint32_t read = 0; read < engine->reads.count; read++) {
         uint32_t set = engine->reads.set[read];

@@ -40,13 +40,7 @@ bool search_is_ready(struct search *search, uint32_t chain, uint32_t node)
 /* The candidate of an open read that it would see now; ISO_NONE: none. */
 static uint32_t candidate_now(const struct search *search, uint32_t read)
 {
-    const struct engine *engine = search->engine;
-    uint32_t first = engine->candidates.first[read], current = search->current[engine->reads.key[read]];
-    for (uint32_t i = first; i < first + engine->candidates.count[read]; i++) {
-        if (engine->candidates.version[i] == current)
-            return i;
-    }
-    return ISO_NONE;
+    return candidate_of(search->engine, read, search->current[search->engine->reads.key[read]]);
 }
 
 /* The first version of a span that has not begun and is not `version`, or the span's end. */
@@ -87,7 +81,7 @@ enum readiness search_readiness(const struct search *search, uint32_t node)
     for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1] && !guesses; write++) {
         uint32_t key = engine->writes.key[write];
         guesses |=
-            commits && engine->reads.open && search->open_readers[search_list_of(engine, search->current[key], key)];
+            commits && engine->reads.open && search->open_readers[version_slot(engine, search->current[key], key)];
         guesses |= begins && !goes_first(engine, engine->writes.version[write]);
     }
     return guesses ? GUESSES : FREE;
@@ -109,20 +103,18 @@ static void keep_only(struct engine *engine, uint32_t read, uint32_t candidate)
 static void rule_out_replaced(struct search *search, uint32_t version, uint32_t key, uint32_t t)
 {
     struct engine *engine = search->engine;
-    for (uint32_t c = search->first_reader[search_list_of(engine, version, key)];
-         c != ISO_NONE && !search_failed(engine); c = search->next_reader[c]) {
-        uint32_t read = search->reader_of[c], first = engine->candidates.first[read];
+    for (uint32_t c = search->first_reader[version_slot(engine, version, key)]; c != ISO_NONE && !search_failed(engine);
+         c = search->next_reader[c]) {
+        uint32_t read = search->reader_of[c];
         uint32_t begin = node_begin(engine, engine->reads.transaction[read]);
         if (engine->reads.writer[read] != OPEN || engine->reads.transaction[read] == t ||
             search->position[begin] != ISO_NONE)
             continue;
-        for (uint32_t i = 0; i < engine->candidates.count[read]; i++) {
-            if (engine->candidates.version[first + i] != version)
-                continue;
-            rules_prune(engine, read, i, FACT_GUESS, ISO_NONE);
+        uint32_t candidate = candidate_of(engine, read, version);
+        if (candidate != ISO_NONE) {
+            rules_prune(engine, read, candidate - engine->candidates.first[read], FACT_GUESS, ISO_NONE);
             if (engine->candidates.count[read] == 1)
                 rules_resolve(engine, read);
-            break;
         }
         if (engine->candidates.count[read] == 0)
             engine->saturation.empty_read = read;

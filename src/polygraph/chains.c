@@ -9,8 +9,7 @@
 uint32_t *session_predecessors(const struct engine *engine)
 {
     const struct iso_history *history = engine->history;
-    uint32_t *before = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof *before);
-    memset(before, 0xff, ((size_t)engine->transactions.count + 1) * sizeof *before);
+    uint32_t *before = iso_numbers_none(engine->transactions.count);
     if (!iso_model_keeps_sessions(engine->options->model))
         return before;
     for (uint32_t s = 0; s < history->session_count; s++) {
@@ -54,7 +53,7 @@ static void known_init(struct known *known, const struct engine *engine)
     uint32_t edges = engine->transactions.count;
     known->before = session_predecessors(engine);
     known->first = iso_allocate_zeroed((size_t)engine->transactions.count + 2, sizeof *known->first);
-    known->degree = iso_allocate_zeroed((size_t)engine->transactions.count + 1, sizeof *known->degree);
+    known->degree = iso_numbers_zero(engine->transactions.count);
     known->followed = iso_allocate_zeroed((size_t)engine->transactions.count + 1, 1);
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
         if (known->before[t] == ISO_NONE)
@@ -70,7 +69,7 @@ static void known_init(struct known *known, const struct engine *engine)
     for (uint32_t t = 0; t < engine->transactions.count; t++)
         known->first[t + 2] += known->first[t + 1];
     edges = known->first[engine->transactions.count + 1];
-    known->after = iso_allocate(((size_t)edges + 1) * sizeof *known->after);
+    known->after = iso_numbers(edges);
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
         if (known->before[t] != ISO_NONE)
             add_successor(known, known->before[t], t);
@@ -114,8 +113,8 @@ static uint32_t find_chain(const struct engine *engine, const struct known *know
 /* Chains by one walk in topological order. */
 static bool cover_with_chains(struct engine *engine, struct known *known)
 {
-    uint32_t *queue = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof *queue), head = 0, end = 0;
-    uint32_t *tail = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof *tail);
+    uint32_t *queue = iso_numbers(engine->transactions.count), head = 0, end = 0;
+    uint32_t *tail = iso_numbers(engine->transactions.count);
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
         if (!known->degree[t])
             queue[end++] = t;
@@ -140,7 +139,7 @@ static bool cover_with_chains(struct engine *engine, struct known *known)
 static void list_members(struct engine *engine)
 {
     engine->chains.first = iso_allocate_zeroed((size_t)engine->chains.count + 2, sizeof *engine->chains.first);
-    engine->chains.member = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof *engine->chains.member);
+    engine->chains.member = iso_numbers(engine->transactions.count);
     for (uint32_t t = 0; t < engine->transactions.count; t++)
         engine->chains.first[engine->chains.of[t] + 1]++;
     for (uint32_t c = 0; c < engine->chains.count; c++)
@@ -153,8 +152,8 @@ bool chains_build(struct engine *engine)
 {
     struct known known;
     known_init(&known, engine);
-    engine->chains.of = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof *engine->chains.of);
-    engine->chains.position = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof *engine->chains.position);
+    engine->chains.of = iso_numbers(engine->transactions.count);
+    engine->chains.position = iso_numbers(engine->transactions.count);
     bool fine = cover_with_chains(engine, &known);
     known_release(&known);
     if (!fine) { /* no order, no chains: versions still want some order */
@@ -204,7 +203,7 @@ static void place_versions(struct engine *engine)
 static void cut_spans(struct engine *engine)
 {
     uint32_t keys = engine->history->key_count;
-    engine->spans.first = iso_allocate(((size_t)keys + 1) * sizeof *engine->spans.first);
+    engine->spans.first = iso_numbers(keys);
     for (uint32_t key = 0; key < keys; key++) {
         engine->spans.first[key] = engine->spans.count;
         uint32_t last = ISO_NONE;
@@ -223,22 +222,28 @@ static void cut_spans(struct engine *engine)
 
 void versions_sort(struct engine *engine)
 {
-    size_t versions = ((size_t)engine->writes.count + 1) * sizeof(uint32_t);
-    size_t reads = ((size_t)engine->reads.count + 1) * sizeof(uint32_t);
     engine->versions.count = engine->writes.count;
-    engine->writes.version = iso_allocate(versions);
-    engine->versions.transaction = iso_allocate(versions);
-    engine->versions.key = iso_allocate(versions);
-    engine->versions.span = iso_allocate(versions);
-    engine->versions.position = iso_allocate(versions);
-    engine->versions.reader = iso_allocate(versions);
-    engine->spans.chain = iso_allocate(versions);
-    engine->spans.version = iso_allocate(versions);
-    engine->spans.cursor = memset(iso_allocate(versions), 0, versions);
-    engine->reads.next = iso_allocate(reads);
+    engine->writes.version = iso_numbers(engine->writes.count);
+    engine->versions.transaction = iso_numbers(engine->writes.count);
+    engine->versions.key = iso_numbers(engine->writes.count);
+    engine->versions.span = iso_numbers(engine->writes.count);
+    engine->versions.position = iso_allocate(((size_t)engine->writes.count + 1) * sizeof(stamp));
+    engine->versions.reader = iso_numbers(engine->writes.count);
+    engine->spans.chain = iso_numbers(engine->writes.count);
+    engine->spans.version = iso_numbers(engine->writes.count);
+    engine->spans.cursor = iso_numbers_zero(engine->writes.count);
+    engine->reads.next = iso_numbers(engine->reads.count);
     place_versions(engine);
     cut_spans(engine);
     read_from_to_versions(engine);
+}
+
+uint32_t *versions_initial(const struct engine *engine)
+{
+    uint32_t *current = iso_numbers(engine->history->key_count);
+    for (uint32_t key = 0; key < engine->history->key_count; key++)
+        current[key] = INITIAL;
+    return current;
 }
 
 void versions_release(struct engine *engine)

@@ -43,9 +43,8 @@ int open_literal_of_order(const struct open *open, uint32_t version, uint32_t la
 static void add_reads(struct open *open)
 {
     struct engine *engine = open->engine;
-    open->first_open_read = iso_allocate(((size_t)engine->versions.count + 1) * sizeof *open->first_open_read);
-    memset(open->first_open_read, 0xff, ((size_t)engine->versions.count + 1) * sizeof *open->first_open_read);
-    open->next_open_read = iso_allocate(((size_t)engine->candidates.total + 1) * sizeof *open->next_open_read);
+    open->first_open_read = iso_numbers_none(engine->versions.count);
+    open->next_open_read = iso_numbers(engine->candidates.total);
     open->candidate_variable = iso_allocate(((size_t)engine->candidates.total + 1) * sizeof(int));
     open->candidate_read = iso_allocate(((size_t)engine->candidates.total + 1) * sizeof(uint32_t));
     for (uint32_t read = 0; read < engine->reads.count; read++) {

@@ -64,6 +64,7 @@ bool chains_build(struct engine *engine); /* false: the known edges close a cycl
 void chains_release(struct engine *engine);
 void versions_sort(struct engine *engine);
 void versions_release(struct engine *engine);
+uint32_t *versions_initial(const struct engine *engine);     /* by key: INITIAL. The caller frees it */
 uint32_t *session_predecessors(const struct engine *engine); /* by transaction; ISO_NONE: none. The caller frees it */
 
 /* times.c */
@@ -79,8 +80,11 @@ void graph_add_known(struct engine *engine);
 /* Appends a fact; it joins the lists of edges with the next graph_link. */
 uint32_t graph_append(struct engine *engine, struct fact fact);
 void graph_link(struct engine *engine);
-void graph_count_degrees(const struct engine *engine, uint32_t *degree); /* by node, zeroed: edges that lead there */
-bool graph_sort(struct engine *engine);                                  /* fills order and rank; false: a cycle */
+/* By node, zeroed: how many edges of the first facts lead there. */
+void graph_count_degrees(const struct engine *engine, uint32_t fact_count, uint32_t *degree);
+/* Nodes in a topological order of the first facts, all linked, into `order`; how many are on no cycle and behind none. */
+uint32_t graph_sort_by(const struct engine *engine, uint32_t fact_count, uint32_t *order);
+bool graph_sort(struct engine *engine); /* by all linked facts: fills order and rank; false: a cycle */
 /* Takes what `groups` of vectors say reaches `from` over to `to`; the groups where that is news. */
 uint64_t graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to, uint64_t groups);
 /* Notes that a version comes before another one, for readers of it that are yet to be found. */

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/numbers.h"
 #include "iso/polygraph.h"
 
 #define INITIAL 0xfffffffeu /* the version that stands before all others */
@@ -103,6 +103,8 @@ uint32_t *lists_resolve(struct engine *engine);
 /* read_from.c: fills `writer` and `set` of reads; false: a read has no possible writer. Then from writes to versions. */
 bool read_from_find(struct engine *engine, const uint32_t *list_writer);
 void read_from_to_versions(struct engine *engine);
+uint32_t *
+reads_count_readers(const struct engine *engine); /* by version (version_slot): known ones. The caller frees */
 uint32_t *read_from_initial_values(const struct iso_history *history); /* by key. The caller frees them */
 void read_from_release(struct engine *engine);
 

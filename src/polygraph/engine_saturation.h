@@ -38,10 +38,6 @@ enum step_result saturate_round(struct engine *engine);
 enum step_result saturate(struct engine *engine);
 bool graph_add_edge(struct engine *engine, struct fact fact); /* at once, with clocks */
 
-/* candidates.c */
-bool candidates_list(struct engine *engine); /* false: out of time or memory */
-void candidates_release(struct engine *engine);
-
 /* rules.c */
 void rules_apply(struct engine *engine, uint32_t node, uint64_t groups);
 bool rules_apply_open(struct engine *engine, uint32_t read); /* false: the read is open no more */

@@ -407,28 +407,11 @@ void explanation_write(struct explanation *explanation)
 
 static uint32_t find_node_on_cycle(const struct engine *engine)
 {
-    uint32_t *degree = iso_allocate_zeroed((size_t)engine->graph.node_count + 1, sizeof *degree);
-    uint32_t *before = iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof *before);
+    uint32_t *before = iso_numbers(engine->graph.node_count);
     uint8_t *sorted = iso_allocate_zeroed((size_t)engine->graph.node_count + 1, 1), *passed = sorted;
-    uint32_t *queue = iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof *queue), end = 0;
-    for (uint32_t i = 0; i < engine->graph.fact_count; i++)
-        degree[engine->graph.facts[i].to != ISO_NONE ? engine->graph.facts[i].to : engine->graph.node_count]++;
-    for (uint32_t t = 0; !engine->serial && t < engine->transactions.count; t++)
-        degree[node_commit(engine, t)]++;
-    for (uint32_t node = 0; node < engine->graph.node_count; node++) {
-        if (!degree[node])
-            queue[end++] = node;
-    }
-    for (uint32_t head = 0; head < end; head++) {
-        uint32_t node = queue[head];
-        sorted[node] = 1;
-        if (node_goes_on(engine, node) && --degree[node + 1] == 0)
-            queue[end++] = node + 1;
-        for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE; i = engine->graph.facts[i].next_out) {
-            if (--degree[engine->graph.facts[i].to] == 0)
-                queue[end++] = engine->graph.facts[i].to;
-        }
-    }
+    uint32_t *order = iso_numbers(engine->graph.node_count);
+    for (uint32_t end = graph_sort_by(engine, engine->graph.fact_count, order); end-- > 0;)
+        sorted[order[end]] = 1;
     /* every unsorted node has an unsorted predecessor: walking back leads into a cycle */
     for (uint32_t i = 0; i < engine->graph.fact_count; i++) {
         const struct fact *fact = &engine->graph.facts[i];
@@ -446,10 +429,9 @@ static uint32_t find_node_on_cycle(const struct engine *engine)
         passed[node] = 1;
         node = before[node];
     }
-    iso_free(degree);
     iso_free(before);
     iso_free(sorted);
-    iso_free(queue);
+    iso_free(order);
     return node;
 }
 

@@ -48,11 +48,10 @@ static void order_writes(struct engine *engine)
 {
     struct given *given = engine->given;
     uint32_t keys = engine->history->key_count, count;
-    size_t writes = ((size_t)engine->writes.count + 1) * sizeof(uint32_t);
     struct stamped *writers = sort_writers(engine, &count);
     uint32_t *next = iso_allocate_zeroed((size_t)keys + 2, sizeof *next);
-    given->order = iso_allocate(writes);
-    given->position = memset(iso_allocate(writes), 0xff, writes);
+    given->order = iso_numbers(engine->writes.count);
+    given->position = iso_numbers_none(engine->writes.count);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t t = writers[i].transaction;
         for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++)
@@ -122,9 +121,9 @@ static void find_ties(struct engine *engine)
             given->ties |= shares_cts(engine, position - 1, position);
     if (!given->ties)
         return;
-    given->tie = iso_allocate(((size_t)count + 1) * sizeof *given->tie);
-    given->tie_end = iso_allocate(((size_t)count + 1) * sizeof *given->tie_end);
-    given->by_value = iso_allocate(((size_t)count + 1) * sizeof *given->by_value);
+    given->tie = iso_numbers(count);
+    given->tie_end = iso_numbers(count);
+    given->by_value = iso_numbers(count);
     struct valued *sorted = iso_allocate(((size_t)count + 1) * sizeof *sorted);
     for (uint32_t key = 0; key < keys; key++)
         for (uint32_t from = given->first[key], next; from < given->first[key + 1]; from = next) {
@@ -149,13 +148,7 @@ static uint32_t count_visible(const struct engine *engine, uint32_t key, const s
 {
     const struct given *given = engine->given;
     uint32_t low = given->first[key], high = given->first[key + 1];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (iso_moment_sees(moment, given_cts(engine, given->order[middle])))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, iso_moment_sees(moment, given_cts(engine, given->order[middle])));
     return low - given->first[key];
 }
 
@@ -167,13 +160,9 @@ static bool newest_has(const struct engine *engine, uint32_t position, uint32_t 
     *alone = low == position;
     if (*alone)
         return engine->writes.value[given->order[position]] == value;
-    for (uint32_t high = given->tie_end[position]; low < high;) { /* the first of the value, or of a larger one */
-        uint32_t middle = low + (high - low) / 2;
-        if (engine->writes.value[given->order[given->by_value[middle]]] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first of the value, or of a larger one */
+    uint32_t high = given->tie_end[position];
+    ISO_BISECT(low, high, middle, engine->writes.value[given->order[given->by_value[middle]]] < value);
     return low < given->tie_end[position] && given->by_value[low] <= position &&
            engine->writes.value[given->order[given->by_value[low]]] == value;
 }
@@ -216,7 +205,7 @@ static void see_reads(struct engine *engine)
 {
     struct given *given = engine->given;
     uint32_t *initial = read_from_initial_values(engine->history), kept = 0;
-    given->seen = iso_allocate(((size_t)engine->reads.count + 1) * sizeof *given->seen);
+    given->seen = iso_numbers(engine->reads.count);
     for (uint32_t t = 0, read = 0; t < engine->transactions.count; t++) {
         uint32_t end = engine->reads.first[t + 1];
         engine->reads.first[t] = kept;

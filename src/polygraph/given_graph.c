@@ -303,22 +303,16 @@ static void list_own(struct walk *walk)
         next = is_foreign(walk, engine->writes.transaction[engine->given->order[position]]) ? next : position;
 }
 
-static uint32_t *new_column(uint32_t count)
-{
-    size_t size = ((size_t)count + 1) * sizeof(uint32_t);
-    return memset(iso_allocate(size), 0xff, size);
-}
-
 static void walk_init(struct walk *walk, struct engine *engine)
 {
     *walk = (struct walk){.engine = engine,
-                          .after = new_column(engine->transactions.count),
-                          .next_own = new_column(engine->writes.count),
-                          .first_reader = new_column(engine->writes.count),
-                          .next_reader = new_column(engine->reads.count),
+                          .after = iso_numbers_none(engine->transactions.count),
+                          .next_own = iso_numbers_none(engine->writes.count),
+                          .first_reader = iso_numbers_none(engine->writes.count),
+                          .next_reader = iso_numbers_none(engine->reads.count),
                           .left = iso_allocate((size_t)engine->transactions.count + 1),
-                          .degree = new_column(engine->transactions.count),
-                          .queue = new_column(engine->transactions.count)};
+                          .degree = iso_numbers_none(engine->transactions.count),
+                          .queue = iso_numbers_none(engine->transactions.count)};
     list_sessions(walk);
     list_readers(walk);
     list_own(walk);
@@ -348,8 +342,8 @@ static void reject_or_doubt(struct walk *walk)
         return;
     }
     walk->by = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof *walk->by);
-    walk->stamp = new_column(engine->transactions.count);
-    walk->depth = new_column(engine->transactions.count);
+    walk->stamp = iso_numbers_none(engine->transactions.count);
+    walk->depth = iso_numbers_none(engine->transactions.count);
     reject_cycle(walk, find_short_cycle(walk));
 }
 

@@ -5,10 +5,9 @@ void graph_init(struct engine *engine)
 {
     engine->graph.event_count = engine->serial ? engine->transactions.count : 2 * engine->transactions.count;
     engine->graph.node_count = engine->graph.event_count + times_count(engine);
-    engine->graph.first_out = iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof *engine->graph.first_out);
-    memset(engine->graph.first_out, 0xff, ((size_t)engine->graph.node_count + 1) * sizeof *engine->graph.first_out);
-    engine->graph.order = iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof *engine->graph.order);
-    engine->graph.rank = iso_allocate_zeroed((size_t)engine->graph.node_count + 1, sizeof *engine->graph.rank);
+    engine->graph.first_out = iso_numbers_none(engine->graph.node_count);
+    engine->graph.order = iso_numbers(engine->graph.node_count);
+    engine->graph.rank = iso_numbers_zero(engine->graph.node_count);
 }
 
 /* A path cover's clocks start with every node's own stamp. */
@@ -23,7 +22,7 @@ void graph_clocks_init(struct engine *engine)
     size_t words = engine->chains.count / 64 + 2;
     engine->saturation.moved_groups = memset(iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof(uint64_t)),
                                              0xff, ((size_t)engine->graph.node_count + 1) * sizeof(uint64_t));
-    engine->saturation.latest = iso_allocate(((size_t)engine->chains.count + 1) * sizeof *engine->saturation.latest);
+    engine->saturation.latest = iso_numbers(engine->chains.count);
     engine->saturation.chain_scale =
         iso_allocate(((size_t)engine->chains.count + 1) * sizeof *engine->saturation.chain_scale);
     for (uint32_t chain = 0; chain < engine->chains.count; chain++)
@@ -199,9 +198,9 @@ void graph_add_known(struct engine *engine)
 
 /* ---- topological order ---- */
 
-void graph_count_degrees(const struct engine *engine, uint32_t *degree)
+void graph_count_degrees(const struct engine *engine, uint32_t fact_count, uint32_t *degree)
 {
-    for (uint32_t i = 0; i < engine->graph.linked_count; i++) {
+    for (uint32_t i = 0; i < fact_count; i++) {
         if (engine->graph.facts[i].to != ISO_NONE)
             degree[engine->graph.facts[i].to]++;
     }
@@ -209,25 +208,32 @@ void graph_count_degrees(const struct engine *engine, uint32_t *degree)
         degree[node_commit(engine, t)]++;
 }
 
-bool graph_sort(struct engine *engine)
+uint32_t graph_sort_by(const struct engine *engine, uint32_t fact_count, uint32_t *order)
 {
-    uint32_t *degree = iso_allocate_zeroed((size_t)engine->graph.node_count + 1, sizeof *degree), end = 0;
-    graph_count_degrees(engine, degree);
+    uint32_t *degree = iso_numbers_zero(engine->graph.node_count), end = 0;
+    graph_count_degrees(engine, fact_count, degree);
     for (uint32_t node = 0; node < engine->graph.node_count; node++) {
         if (!degree[node])
-            engine->graph.order[end++] = node;
+            order[end++] = node;
     }
     for (uint32_t head = 0; head < end; head++) {
-        uint32_t node = engine->graph.order[head];
-        engine->graph.rank[node] = head;
+        uint32_t node = order[head];
         if (node_goes_on(engine, node) && --degree[node + 1] == 0)
-            engine->graph.order[end++] = node + 1;
+            order[end++] = node + 1;
         for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE; i = engine->graph.facts[i].next_out) {
-            if (--degree[engine->graph.facts[i].to] == 0)
-                engine->graph.order[end++] = engine->graph.facts[i].to;
+            if (i < fact_count && --degree[engine->graph.facts[i].to] == 0)
+                order[end++] = engine->graph.facts[i].to;
         }
     }
     iso_free(degree);
+    return end;
+}
+
+bool graph_sort(struct engine *engine)
+{
+    uint32_t end = graph_sort_by(engine, engine->graph.linked_count, engine->graph.order);
+    for (uint32_t i = 0; i < end; i++)
+        engine->graph.rank[engine->graph.order[i]] = i;
     return end == engine->graph.node_count;
 }
 
@@ -239,12 +245,6 @@ uint32_t span_first_after(const struct engine *engine, uint32_t span, uint32_t v
 {
     uint32_t begin = version_begin(engine, version);
     uint32_t low = engine->spans.version[span], high = engine->spans.version[span + 1];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (reaches(engine, begin, version_commit(engine, middle)))
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    ISO_BISECT(low, high, middle, !reaches(engine, begin, version_commit(engine, middle)));
     return low;
 }

@@ -148,7 +148,7 @@ static void collect_initial(struct lists *lists)
 {
     const struct iso_history *history = lists->engine->history;
     uint32_t *first = iso_allocate_zeroed((size_t)history->key_count + 2, sizeof *first);
-    lists->initial_elements = iso_allocate(((size_t)history->initial_count + 1) * sizeof *lists->initial_elements);
+    lists->initial_elements = iso_numbers(history->initial_count);
     for (uint32_t i = 0; i < history->initial_count; i++)
         first[history->initial_key[i] + 2] += history->initial_is_append[i];
     for (uint32_t key = 0; key < history->key_count; key++)
@@ -288,7 +288,7 @@ static void resolve_keys(struct lists *lists)
     uint32_t *reads, *writes, key_count = engine->history->key_count;
     uint32_t *first_read = by_list_key(engine, engine->reads.key, engine->reads.count, &reads);
     uint32_t *first_write = by_list_key(engine, engine->writes.key, engine->writes.count, &writes);
-    lists->longest = iso_allocate(((size_t)key_count + 1) * sizeof *lists->longest);
+    lists->longest = iso_numbers(key_count);
     for (uint32_t key = 0; key < key_count; key++) {
         uint32_t longest = ISO_NONE;
         for (uint32_t i = first_read[key]; i < first_read[key + 1]; i++) {
@@ -314,8 +314,7 @@ uint32_t *lists_resolve(struct engine *engine)
         any = iso_key_is_list(engine->history, key);
     if (!any)
         return NULL;
-    lists.writer = iso_allocate(((size_t)engine->reads.count + 1) * sizeof *lists.writer);
-    memset(lists.writer, 0xff, ((size_t)engine->reads.count + 1) * sizeof *lists.writer);
+    lists.writer = iso_numbers_none(engine->reads.count);
     lists.repeats = iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *lists.repeats);
     lists.observed = iso_allocate_zeroed((size_t)engine->writes.count + 1, 1);
     index_appends(&lists);

@@ -15,6 +15,7 @@
  * mends what comes of it.
  */
 #include "polygraph/topological.h"
+#include "polygraph/validate.h"
 #include "polygraph/windows.h"
 
 enum {
@@ -47,11 +48,6 @@ struct lookahead {
     uint32_t jumps;
     uint64_t work, most_work; /* spans looked at */
 };
-
-static uint32_t *at_version(const struct lookahead *lookahead, uint32_t *column, uint32_t version, uint32_t key)
-{
-    return &column[version == INITIAL ? lookahead->engine->versions.count + key : version];
-}
 
 static bool is_scheduled(const struct lookahead *lookahead, uint32_t node)
 {
@@ -88,10 +84,10 @@ static void list_edges(struct lookahead *lookahead)
 static uint32_t *sort_nodes(const struct lookahead *lookahead)
 {
     const struct engine *engine = lookahead->engine;
-    size_t nodes = ((size_t)engine->graph.node_count + 1) * sizeof(uint32_t);
-    uint32_t *likely = iso_allocate(nodes), *rank = iso_allocate(nodes), *order = iso_allocate(nodes), end = 0;
+    uint32_t nodes = engine->graph.node_count, end = 0;
+    uint32_t *likely = iso_numbers(nodes), *rank = iso_numbers(nodes), *order = iso_numbers(nodes);
     uint32_t times = engine->graph.node_count - engine->graph.event_count;
-    uint32_t *degree = iso_allocate_zeroed((size_t)engine->graph.node_count + 1, sizeof *degree);
+    uint32_t *degree = iso_numbers_zero(engine->graph.node_count);
     struct agenda agenda;
     agenda_init(&agenda, engine->graph.node_count);
     estimate_order(engine, likely + times);
@@ -99,7 +95,7 @@ static uint32_t *sort_nodes(const struct lookahead *lookahead)
         likely[i] = engine->graph.event_count + i;
     for (uint32_t i = 0; i < engine->graph.node_count; i++)
         rank[likely[i]] = i;
-    graph_count_degrees(engine, degree);
+    graph_count_degrees(engine, engine->graph.linked_count, degree);
     for (uint32_t node = 0; node < engine->graph.node_count; node++) {
         if (!degree[node])
             agenda_add(&agenda, rank[node]);
@@ -120,30 +116,21 @@ static uint32_t *sort_nodes(const struct lookahead *lookahead)
 
 static void lookahead_init(struct lookahead *lookahead, struct engine *engine)
 {
-    size_t keys = ((size_t)engine->history->key_count + 1) * sizeof(uint32_t);
-    size_t spans = ((size_t)engine->spans.count + 1) * sizeof(uint32_t);
     *lookahead = (struct lookahead){.engine = engine};
     list_edges(lookahead);
     uint32_t *order = sort_nodes(lookahead);
     topological_init(&lookahead->topological, engine->graph.node_count, order, lookahead->first_edge,
                      lookahead->edge_to);
     iso_free(order);
-    lookahead->unread =
-        iso_allocate_zeroed((size_t)engine->versions.count + engine->history->key_count + 1, sizeof *lookahead->unread);
-    lookahead->open_writer = memset(iso_allocate(keys), 0xff, keys);
-    lookahead->waiting = memcpy(iso_allocate(spans), engine->spans.version, spans);
-    lookahead->current = iso_allocate(keys);
+    lookahead->unread = reads_count_readers(engine);
+    lookahead->open_writer = iso_numbers_none(engine->history->key_count);
+    lookahead->waiting = iso_numbers_copy(engine->spans.version, engine->spans.count);
+    lookahead->current = versions_initial(engine);
     lookahead->edges_at = iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof(uint32_t));
     lookahead->replaced = iso_allocate(((size_t)engine->writes.count + 1) * sizeof(uint32_t));
     for (uint32_t key = 0; key < engine->history->key_count; key++)
         lookahead->most_work += PATIENCE * (uint64_t)(engine->versions.first[key + 1] - engine->versions.first[key]) *
                                 (engine->spans.first[key + 1] - engine->spans.first[key]);
-    for (uint32_t key = 0; key < engine->history->key_count; key++)
-        lookahead->current[key] = INITIAL;
-    for (uint32_t read = 0; read < engine->reads.count; read++) {
-        if (engine->reads.writer[read] != OPEN)
-            ++*at_version(lookahead, lookahead->unread, engine->reads.writer[read], engine->reads.key[read]);
-    }
 }
 
 static void lookahead_release(struct lookahead *lookahead)
@@ -238,12 +225,11 @@ static bool add_or_blame(struct lookahead *lookahead, uint32_t from, uint32_t to
 static uint32_t wait_for_candidate(const struct lookahead *lookahead, uint32_t read)
 {
     const struct engine *engine = lookahead->engine;
-    uint32_t first = engine->candidates.first[read], current = lookahead->current[engine->reads.key[read]];
-    uint32_t wait = ISO_NONE;
+    uint32_t first = engine->candidates.first[read], wait = ISO_NONE;
+    if (candidate_of(engine, read, lookahead->current[engine->reads.key[read]]) != ISO_NONE)
+        return ISO_NONE;
     for (uint32_t i = first; i < first + engine->candidates.count[read]; i++) {
         uint32_t version = engine->candidates.version[i];
-        if (version == current)
-            return ISO_NONE;
         uint32_t commit = version == INITIAL ? ISO_NONE : version_commit(engine, version);
         if (version == INITIAL || is_scheduled(lookahead, commit))
             continue;
@@ -280,7 +266,7 @@ static uint32_t wait_to_commit(struct lookahead *lookahead, uint32_t t)
     const struct engine *engine = lookahead->engine;
     for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
         uint32_t key = engine->writes.key[write], current = lookahead->current[key];
-        if (current == INITIAL || !*at_version(lookahead, lookahead->unread, current, key))
+        if (current == INITIAL || !lookahead->unread[current])
             continue; /* readers of the initial version are known to come before all others */
         for (uint32_t read = engine->versions.reader[current]; read != ISO_NONE; read = engine->reads.next[read]) {
             uint32_t begin = node_begin(engine, engine->reads.transaction[read]);
@@ -344,7 +330,7 @@ static void count_reads(struct lookahead *lookahead, uint32_t t, uint32_t by)
     const struct engine *engine = lookahead->engine;
     for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++) {
         if (engine->reads.writer[read] != OPEN)
-            *at_version(lookahead, lookahead->unread, engine->reads.writer[read], engine->reads.key[read]) += by;
+            lookahead->unread[version_slot(engine, engine->reads.writer[read], engine->reads.key[read])] += by;
     }
 }
 

@@ -1,9 +1,8 @@
-#define _GNU_SOURCE
 #include "polygraph/minimise.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "history/part.h"
 
@@ -19,16 +18,9 @@ struct minimiser {
     bool *named_keys;     /* by key of `history` */
 };
 
-static double seconds_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static bool out_of_time(const struct minimiser *minimiser)
 {
-    return minimiser->deadline != 0 && seconds_now() >= minimiser->deadline;
+    return minimiser->deadline != 0 && iso_clock_seconds() >= minimiser->deadline;
 }
 
 /* ---- one step: a part of the part ---- */
@@ -69,7 +61,7 @@ static bool is_violated(struct minimiser *minimiser, const struct iso_history *h
     struct iso_error error = {0};
     options.max_findings = 1;
     if (minimiser->deadline != 0) {
-        options.timeout = minimiser->deadline - seconds_now();
+        options.timeout = minimiser->deadline - iso_clock_seconds();
         if (options.timeout <= 0)
             return false;
     }
@@ -296,7 +288,7 @@ uint32_t iso_polygraph_minimise(const struct iso_history *history, const struct 
                                 const struct iso_evidence *evidence, struct iso_history *smallest)
 {
     struct minimiser minimiser = {.options = options};
-    minimiser.deadline = options->timeout > 0 ? seconds_now() + options->timeout : 0;
+    minimiser.deadline = options->timeout > 0 ? iso_clock_seconds() + options->timeout : 0;
     set_history(&minimiser, history, evidence);
     keep_named(&minimiser);
     /* Transactions that lost all their operations may stand in the way no longer, and the other way round. */

@@ -164,14 +164,10 @@ static int literal_of_placement(const struct placement_clauses *clauses_of_lists
 static int literal_of_read(const struct open *open, uint32_t read, uint32_t version)
 {
     const struct engine *engine = open->engine;
-    uint32_t first = engine->candidates.first[read];
     if (engine->reads.writer[read] != OPEN)
         return engine->reads.writer[read] == version ? KNOWN_TRUE : KNOWN_FALSE;
-    for (uint32_t i = first; i < first + engine->candidates.count[read]; i++) {
-        if (engine->candidates.version[i] == version)
-            return open->candidate_variable[i];
-    }
-    return KNOWN_FALSE;
+    uint32_t candidate = candidate_of(engine, read, version);
+    return candidate == ISO_NONE ? KNOWN_FALSE : open->candidate_variable[candidate];
 }
 
 static int literal_of_order(const struct open *open, uint32_t version, uint32_t later)

@@ -4,9 +4,8 @@
 
 static void new_placements(struct engine *engine)
 {
-    size_t keys = ((size_t)engine->history->key_count + 1) * sizeof(uint32_t);
     engine->placements = iso_allocate_zeroed(1, sizeof *engine->placements);
-    engine->placements->list_of_key = memset(iso_allocate(keys), 0xff, keys);
+    engine->placements->list_of_key = iso_numbers_none(engine->history->key_count);
 }
 
 void placements_begin(struct engine *engine, struct repeating_list list)
@@ -68,7 +67,7 @@ void placements_end(struct engine *engine)
     struct repeating_list *list = &placements->lists[placements->list_count - 1];
     size_t lengths = list->length - list->start + 1;
     uint32_t *first = iso_allocate_zeroed(lengths + 2, sizeof *first);
-    list->ending = iso_allocate(((size_t)list->end - list->first + 1) * sizeof *list->ending);
+    list->ending = iso_numbers((size_t)list->end - list->first);
     for (uint32_t i = list->first; i < list->end; i++)
         first[placements->items[i].end - list->start + 2]++;
     for (size_t length = 0; length < lengths; length++)
@@ -107,12 +106,6 @@ const struct repeating_list *placements_of_key(const struct engine *engine, uint
 uint32_t placements_at(const struct engine *engine, const struct repeating_list *list, uint32_t at)
 {
     uint32_t low = list->first, high = list->end;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (engine->placements->items[middle].at < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, engine->placements->items[middle].at < at);
     return low;
 }

@@ -1,20 +1,11 @@
 /* The route, cheapest step first. */
-#define _GNU_SOURCE
 #include "iso/polygraph.h"
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "polygraph/given.h"
 #include "polygraph/placements.h"
 #include "polygraph/validate.h"
 #include "polygraph/windows.h"
-
-static double seconds_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static bool is_too_much(const struct engine *engine, uint64_t more)
 {
@@ -27,7 +18,7 @@ static bool is_too_much(const struct engine *engine, uint64_t more)
 bool engine_must_stop(struct engine *engine)
 {
     const double between_looks = 0.002;
-    double time = engine->budget.stop_reason ? 0 : seconds_now();
+    double time = engine->budget.stop_reason ? 0 : iso_clock_seconds();
     if (!engine->budget.stop_reason && engine->budget.deadline != 0 && time >= engine->budget.deadline)
         engine->budget.stop_reason = "timeout";
     if (!engine->budget.stop_reason && time >= engine->budget.next_check) {
@@ -92,7 +83,7 @@ static void accept_order(struct engine *engine)
 
 static void reject_by_facts(struct engine *engine)
 {
-    double start = seconds_now();
+    double start = iso_clock_seconds();
     engine->result->outcome = ISO_IS_VIOLATED;
     engine->result->cycles = 1;
     graph_link(engine);
@@ -100,7 +91,7 @@ static void reject_by_facts(struct engine *engine)
         explain_empty_read(engine);
     else
         explain_cycle(engine);
-    engine->result->counters.seconds_explain += seconds_now() - start;
+    engine->result->counters.seconds_explain += iso_clock_seconds() - start;
 }
 
 static void reject_by_findings(struct engine *engine)
@@ -129,17 +120,17 @@ static bool problem_fits(struct engine *engine)
 
 static bool search_timed(struct engine *engine, uint64_t dead_ends, uint32_t *scheduled_count)
 {
-    double start = seconds_now();
+    double start = iso_clock_seconds();
     bool found = search_order(engine, dead_ends, scheduled_count);
-    engine->result->counters.seconds_search += seconds_now() - start;
+    engine->result->counters.seconds_search += iso_clock_seconds() - start;
     return found;
 }
 
 static bool mend_timed(struct engine *engine, uint32_t scheduled_count, uint32_t most_scc, uint32_t most_nodes)
 {
-    double start = seconds_now();
+    double start = iso_clock_seconds();
     bool found = windows_order(engine, scheduled_count, most_scc, most_nodes);
-    engine->result->counters.seconds_windows += seconds_now() - start;
+    engine->result->counters.seconds_windows += iso_clock_seconds() - start;
     return found;
 }
 
@@ -149,9 +140,9 @@ enum { SMALL = 512, MIDDLE = 2048 };
 /* A lookahead schedule, mended where its SCCs are small. */
 static bool mend_lookahead(struct engine *engine, uint32_t most_scc)
 {
-    double start = seconds_now();
+    double start = iso_clock_seconds();
     uint32_t scheduled_count = lookahead_nodes(engine, engine->graph.order);
-    engine->result->counters.seconds_windows += seconds_now() - start;
+    engine->result->counters.seconds_windows += iso_clock_seconds() - start;
     return !engine_must_stop(engine) && mend_timed(engine, scheduled_count, most_scc, MIDDLE);
 }
 
@@ -209,12 +200,12 @@ static enum step_result saturate_unless_found(struct engine *engine, bool *found
 static void judge_graph(struct engine *engine)
 {
     struct iso_polygraph_counters *counters = &engine->result->counters;
-    double start = seconds_now();
+    double start = iso_clock_seconds();
     bool found = false;
     versions_validate(engine);
     graph_clocks_init(engine);
     enum step_result status = saturate_unless_found(engine, &found);
-    counters->seconds_saturate = seconds_now() - start - counters->seconds_windows;
+    counters->seconds_saturate = iso_clock_seconds() - start - counters->seconds_windows;
     counters->open_reads_after = engine->reads.open;
     if (status == STEP_CONTRADICTION) {
         reject_by_facts(engine);
@@ -225,9 +216,9 @@ static void judge_graph(struct engine *engine)
     if (status == STEP_DONE && !found && engine_must_stop(engine)) {
         status = STEP_STOPPED;
     } else if (status == STEP_DONE && !found) {
-        start = seconds_now();
+        start = iso_clock_seconds();
         status = solve_everything(engine);
-        counters->seconds_solve = seconds_now() - start;
+        counters->seconds_solve = iso_clock_seconds() - start;
     }
     if (status == STEP_DONE) {
         accept_order(engine);
@@ -242,7 +233,7 @@ static void judge_graph(struct engine *engine)
 static void judge_history(struct engine *engine)
 {
     struct iso_polygraph_counters *counters = &engine->result->counters;
-    double start = seconds_now();
+    double start = iso_clock_seconds();
     enum step_result status = problem_fits(engine) ? problem_build(engine) : STEP_STOPPED;
     counters->transactions = engine->transactions.count;
     counters->reads = engine->reads.count;
@@ -256,7 +247,7 @@ static void judge_history(struct engine *engine)
         return;
     }
     if (engine->given ? given_decides(engine) : advice_decides(engine)) {
-        counters->seconds_prepare = seconds_now() - start;
+        counters->seconds_prepare = iso_clock_seconds() - start;
         return;
     }
     bool ordered = chains_build(engine);
@@ -268,7 +259,7 @@ static void judge_history(struct engine *engine)
     }
     graph_add_known(engine);
     counters->open_reads_first = engine->reads.open;
-    counters->seconds_prepare = seconds_now() - start;
+    counters->seconds_prepare = iso_clock_seconds() - start;
     if (!ordered)
         reject_by_facts(engine);
     else if (!clocks_fit(engine))
@@ -280,13 +271,13 @@ static void judge_history(struct engine *engine)
 /* All that is counted as the time to explain. */
 static void trim_evidence(struct engine *engine)
 {
-    double start = seconds_now();
+    double start = iso_clock_seconds();
     if (engine->result->evidence.lemma_count && engine->chains.count) /* what given_graph.c says is short */
         trim_proof(engine);
     if (engine->given && engine->result->outcome == ISO_IS_VIOLATED && engine->result->cycles &&
         given_is_doubtful(engine))
         conclude_undecided(engine, "foreign-cycle");
-    engine->result->counters.seconds_explain += seconds_now() - start;
+    engine->result->counters.seconds_explain += iso_clock_seconds() - start;
 }
 
 static void release_engine(struct engine *engine)
@@ -305,7 +296,7 @@ static void release_engine(struct engine *engine)
 enum iso_status iso_polygraph_check(const struct iso_history *history, const struct iso_polygraph_options *options,
                                     struct iso_polygraph_result *result, struct iso_error *error)
 {
-    double start = seconds_now();
+    double start = iso_clock_seconds();
     struct engine engine = {.history = history,
                             .options = options,
                             .result = result,
@@ -325,6 +316,6 @@ enum iso_status iso_polygraph_check(const struct iso_history *history, const str
         judge_history(&engine);
     trim_evidence(&engine);
     release_engine(&engine);
-    result->counters.seconds_total = seconds_now() - start;
+    result->counters.seconds_total = iso_clock_seconds() - start;
     return ISO_OK;
 }

@@ -32,6 +32,7 @@
 #ifndef ISO_POLYGRAPH_PRIVATE_H
 #define ISO_POLYGRAPH_PRIVATE_H
 
+#include "base/sorted.h"
 #include "polygraph/engine_graph.h"
 #include "polygraph/engine_saturation.h"
 
@@ -128,6 +129,23 @@ static inline bool reaches(const struct engine *engine, uint32_t from, uint32_t 
     return clock_of(engine, to)[engine->chains.of[node_transaction(engine, from)]] >= node_stamp(engine, from);
 }
 
+/* A column by version has those of initial versions, by key, behind it. */
+static inline uint32_t version_slot(const struct engine *engine, uint32_t version, uint32_t key)
+{
+    return version == INITIAL ? engine->versions.count + key : version;
+}
+
+/* Of the candidates that a read has left, the index of a version; ISO_NONE: it is none. */
+static inline uint32_t candidate_of(const struct engine *engine, uint32_t read, uint32_t version)
+{
+    uint32_t first = engine->candidates.first[read];
+    for (uint32_t i = first; i < first + engine->candidates.count[read]; i++) {
+        if (engine->candidates.version[i] == version)
+            return i;
+    }
+    return ISO_NONE;
+}
+
 typedef int16_t stamp_vector __attribute__((vector_size(16), may_alias));
 
 /* The vectors of a clock that groups name. */
@@ -188,13 +206,7 @@ static inline uint32_t span_latest_near(struct engine *engine, uint32_t span, ui
         high = low - 1;
         low = high > step ? high - step : 0;
     }
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (place[middle] < positions)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, place[middle] < positions);
     engine->spans.cursor[span] = low;
     return low ? first + low - 1 : ISO_NONE;
 }

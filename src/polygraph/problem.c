@@ -196,7 +196,7 @@ static void scan_operations(struct engine *engine)
 {
     struct scan scan = {.engine = engine};
     scan.touched = iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *scan.touched);
-    scan.previous_append = iso_allocate(((size_t)most_operations(engine) + 1) * sizeof *scan.previous_append);
+    scan.previous_append = iso_numbers(most_operations(engine));
     for (uint32_t local = 0; local < engine->transactions.count; local++) {
         engine->writes.first[local] = engine->writes.count;
         engine->reads.first[local] = engine->reads.count;
@@ -215,8 +215,7 @@ static void scan_operations(struct engine *engine)
 static void find_lost_updates(struct engine *engine)
 {
     const struct iso_history *history = engine->history;
-    uint32_t *writer =
-        iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *writer); /* by key: 1 + who writes it */
+    uint32_t *writer = iso_numbers_zero(history->key_count); /* by key: 1 + who writes it */
     size_t versions = (size_t)engine->writes.count + history->key_count + 1;
     uint32_t *first = memset(iso_allocate(versions * sizeof *first), 0xff, versions * sizeof *first);
     for (uint32_t t = 0; t < engine->transactions.count; t++) {

@@ -120,7 +120,7 @@ bool search_add_edge(struct engine *engine, struct fact fact)
 
 void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t version)
 {
-    uint32_t *count = &engine->scheduled.by->open_readers[search_list_of(engine, version, engine->reads.key[read])];
+    uint32_t *count = &engine->scheduled.by->open_readers[version_slot(engine, version, engine->reads.key[read])];
     engine_set(engine, count, *count - 1);
 }
 

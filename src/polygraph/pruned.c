@@ -7,49 +7,25 @@
 
 #include "polygraph/explain.h"
 
-static void count_degrees(const struct engine *engine, uint32_t *degree)
-{
-    for (uint32_t i = 0; i < engine->candidates.listed_at; i++) {
-        if (engine->graph.facts[i].to != ISO_NONE)
-            degree[engine->graph.facts[i].to]++;
-    }
-    for (uint32_t t = 0; !engine->serial && t < engine->transactions.count; t++)
-        degree[node_commit(engine, t)]++;
-}
-
-static void pass_on(struct engine *engine, uint32_t from, uint32_t to, uint32_t *degree, uint32_t *queue, uint32_t *end)
-{
-    graph_merge_clock(engine, from, to, ~(uint64_t)0);
-    if (--degree[to] == 0)
-        queue[(*end)++] = to;
-}
-
 /* The clocks of the facts of that time, node by node in a topological order; into engine->clocks. */
 static void make_clocks(struct engine *engine)
 {
-    size_t nodes = (size_t)engine->graph.node_count + 1;
-    uint32_t *degree = iso_allocate_zeroed(nodes, sizeof *degree);
-    uint32_t *queue = iso_allocate(nodes * sizeof *queue), end = 0;
+    uint32_t *order = iso_numbers(engine->graph.node_count);
+    uint32_t end = graph_sort_by(engine, engine->candidates.listed_at, order);
     memset(engine->clocks.stamps, 0,
            (size_t)engine->graph.node_count * engine->clocks.stride * sizeof *engine->clocks.stamps);
     for (uint32_t node = 0; node < engine->graph.event_count; node++)
         clock_of(engine, node)[engine->chains.of[node_transaction(engine, node)]] = node_stamp(engine, node);
-    count_degrees(engine, degree);
-    for (uint32_t node = 0; node < engine->graph.node_count; node++) {
-        if (!degree[node])
-            queue[end++] = node;
-    }
     for (uint32_t head = 0; head < end; head++) {
-        uint32_t node = queue[head];
+        uint32_t node = order[head];
         if (node_goes_on(engine, node))
-            pass_on(engine, node, node + 1, degree, queue, &end);
+            graph_merge_clock(engine, node, node + 1, ~(uint64_t)0);
         for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE; i = engine->graph.facts[i].next_out) {
             if (i < engine->candidates.listed_at)
-                pass_on(engine, node, engine->graph.facts[i].to, degree, queue, &end);
+                graph_merge_clock(engine, node, engine->graph.facts[i].to, ~(uint64_t)0);
         }
     }
-    iso_free(degree);
-    iso_free(queue);
+    iso_free(order);
 }
 
 static void add_reason(struct explanation *explanation, struct fact reason)

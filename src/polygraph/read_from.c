@@ -37,7 +37,7 @@ static uint32_t find_head(const struct engine *engine, const struct iso_index *h
 
 uint32_t *read_from_initial_values(const struct iso_history *history)
 {
-    uint32_t *initial = iso_allocate(((size_t)history->key_count + 1) * sizeof *initial);
+    uint32_t *initial = iso_numbers(history->key_count);
     for (uint32_t key = 0; key < history->key_count; key++)
         initial[key] = history->initial_value;
     for (uint32_t i = 0; i < history->initial_count; i++)
@@ -47,14 +47,13 @@ uint32_t *read_from_initial_values(const struct iso_history *history)
 
 static void table_init(struct value_table *table, const struct engine *engine)
 {
-    size_t writes = ((size_t)engine->writes.count + 1) * sizeof(uint32_t);
-    *table =
-        (struct value_table){.next = iso_allocate(writes),
-                             .count = iso_allocate(writes),
-                             .set = memset(iso_allocate(writes), 0xff, writes),
-                             .initial = read_from_initial_values(engine->history),
-                             .own = iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *table->own)};
-    iso_index_reserve(&table->heads, engine->writes.count);
+    uint32_t writes = engine->writes.count;
+    *table = (struct value_table){.next = iso_numbers(writes),
+                                  .count = iso_numbers(writes),
+                                  .set = iso_numbers_none(writes),
+                                  .initial = read_from_initial_values(engine->history),
+                                  .own = iso_numbers_zero(engine->history->key_count)};
+    iso_index_reserve(&table->heads, writes);
     for (uint32_t write = engine->writes.count; write-- > 0;) {
         if (iso_key_is_list(engine->history, engine->writes.key[write]))
             continue;
@@ -191,11 +190,10 @@ static void find_read_from(struct engine *engine, struct value_table *table, uin
 bool read_from_find(struct engine *engine, const uint32_t *list_writer)
 {
     struct value_table table;
-    size_t reads = ((size_t)engine->reads.count + 1) * sizeof(uint32_t);
     bool all = true;
     table_init(&table, engine);
-    engine->reads.writer = memset(iso_allocate(reads), 0xff, reads);
-    engine->reads.set = memset(iso_allocate(reads), 0xff, reads);
+    engine->reads.writer = iso_numbers_none(engine->reads.count);
+    engine->reads.set = iso_numbers_none(engine->reads.count);
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
         for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++)
             table.own[engine->writes.key[write]] = write + 1;
@@ -230,9 +228,8 @@ static bool sort_set_of_list(struct engine *engine, uint32_t set)
 /* Sets from writes to versions, in their order: one walk over the versions puts each into its set. */
 static void sort_sets(struct engine *engine)
 {
-    uint32_t *next = iso_allocate(((size_t)engine->writer_sets.count + 1) * sizeof *next);
-    uint32_t *set_of_version = iso_allocate(((size_t)engine->versions.count + 1) * sizeof *set_of_version);
-    memset(set_of_version, 0xff, ((size_t)engine->versions.count + 1) * sizeof *set_of_version);
+    uint32_t *next = iso_numbers(engine->writer_sets.count);
+    uint32_t *set_of_version = iso_numbers_none(engine->versions.count);
     for (uint32_t set = 0; set < engine->writer_sets.count; set++) {
         next[set] = engine->writer_sets.first[set];
         if (sort_set_of_list(engine, set))
@@ -262,6 +259,17 @@ void read_from_to_versions(struct engine *engine)
         engine->reads.next[read] = engine->versions.reader[version];
         engine->versions.reader[version] = read;
     }
+}
+
+uint32_t *reads_count_readers(const struct engine *engine)
+{
+    size_t slots = (size_t)engine->versions.count + engine->history->key_count;
+    uint32_t *count = iso_allocate_zeroed(slots + 1, sizeof *count);
+    for (uint32_t read = 0; read < engine->reads.count; read++) {
+        if (engine->reads.writer[read] != OPEN)
+            count[version_slot(engine, engine->reads.writer[read], engine->reads.key[read])]++;
+    }
+    return count;
 }
 
 void read_from_release(struct engine *engine)

@@ -86,7 +86,7 @@ static uint32_t count_appends(const struct lists *lists, uint32_t read, iso_atom
 static bool are_enough(struct lists *lists, uint32_t key, uint32_t start)
 {
     uint32_t read = lists->longest[key], count = lists->engine->reads.prefix[read] - start, first = 0;
-    iso_atom *sorted = iso_allocate(((size_t)count + 1) * sizeof *sorted);
+    iso_atom *sorted = iso_numbers(count);
     memcpy(sorted, lists_elements(lists, read) + start, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, compare_elements);
     bool fine = true;
@@ -224,13 +224,7 @@ static struct pinned *list_pinned(const struct lists *lists, const struct repeat
 static uint32_t write_by(const struct engine *engine, struct numbers writes, uint32_t transaction)
 {
     uint32_t low = 0, high = writes.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (engine->writes.transaction[writes.items[middle]] < transaction)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, engine->writes.transaction[writes.items[middle]] < transaction);
     return low < writes.count && engine->writes.transaction[writes.items[low]] == transaction ? writes.items[low]
                                                                                               : ISO_NONE;
 }

@@ -1,5 +1,6 @@
 /* Saturation: the rules at every node in topological order, then wherever a clock has moved, then at the
  * reads that are still open, until nothing more follows. */
+#include "polygraph/polygraph_private.h"
 #include "polygraph/validate.h"
 
 enum { LOOK_UP = 256 };   /* steps between looks at the clock on the wall */
@@ -43,7 +44,7 @@ static bool has_failed(const struct engine *engine)
 /* Sorts anew with the edges found since, and keeps what is on the agenda. */
 static bool sort_again(struct engine *engine)
 {
-    uint32_t *kept = iso_allocate(((size_t)engine->saturation.agenda.count + 1) * sizeof *kept), count = 0;
+    uint32_t *kept = iso_numbers(engine->saturation.agenda.count), count = 0;
     for (uint32_t rank; (rank = agenda_take(&engine->saturation.agenda)) != ISO_NONE;)
         kept[count++] = engine->graph.order[rank];
     bool sorted = graph_sort(engine);
@@ -165,7 +166,7 @@ static enum step_result saturate_rounds(struct engine *engine, uint32_t *reads)
 
 enum step_result saturate(struct engine *engine)
 {
-    uint32_t *reads = iso_allocate(((size_t)engine->reads.open + 1) * sizeof *reads);
+    uint32_t *reads = iso_numbers(engine->reads.open);
     enum step_result status = saturate_rounds(engine, reads);
     iso_free(reads);
     if (status == STEP_DONE && !graph_sort(engine)) {

@@ -92,7 +92,7 @@ static void list_edges(struct scc_finder *finder)
     each_edge(finder, count_edge);
     for (uint32_t node = 0; node < nodes; node++)
         finder->first_edge[node + 2] += finder->first_edge[node + 1];
-    finder->edge_to = iso_allocate(((size_t)finder->first_edge[nodes + 1] + 1) * sizeof *finder->edge_to);
+    finder->edge_to = iso_numbers((size_t)finder->first_edge[nodes + 1]);
     each_edge(finder, place_edge);
 }
 
@@ -115,7 +115,7 @@ static void number_components(struct scc_finder *finder, uint32_t count)
 static uint32_t find_components(struct scc_finder *finder)
 {
     uint32_t nodes = finder->engine->graph.node_count;
-    finder->component = iso_allocate(((size_t)nodes + 1) * sizeof *finder->component);
+    finder->component = iso_numbers(nodes);
     uint32_t count = iso_components(nodes, finder->first_edge, finder->edge_to, finder->component);
     number_components(finder, count);
     return count;
@@ -136,7 +136,7 @@ static void add_scc(struct windows *windows, uint32_t first, uint32_t end)
 static uint32_t *list_members(const struct scc_finder *finder, uint32_t count, uint32_t *first)
 {
     uint32_t nodes = finder->engine->graph.node_count;
-    uint32_t *members = iso_allocate(((size_t)nodes + 1) * sizeof *members);
+    uint32_t *members = iso_numbers(nodes);
     for (uint32_t node = 0; node < nodes; node++)
         first[finder->component[node] + 2]++;
     for (uint32_t i = 0; i < count; i++)
@@ -159,7 +159,7 @@ static void follow_edges(const struct scc_finder *finder, uint32_t node, uint32_
 static void sort_components(struct scc_finder *finder, uint32_t count)
 {
     struct windows *windows = finder->windows;
-    uint32_t *degree = iso_allocate_zeroed((size_t)count + 1, sizeof *degree), end = 0;
+    uint32_t *degree = iso_numbers_zero(count), end = 0;
     uint32_t *first = iso_allocate_zeroed((size_t)count + 3, sizeof *first);
     uint32_t *members = list_members(finder, count, first);
     struct agenda agenda;

@@ -21,14 +21,14 @@ struct schedule {
 
 static uint32_t *unread_of(const struct schedule *schedule, uint32_t version, uint32_t key)
 {
-    return &schedule->unread[version == INITIAL ? schedule->engine->versions.count + key : version];
+    return &schedule->unread[version_slot(schedule->engine, version, key)];
 }
 
 /* Nodes of time block nothing: they come first, then what is given, then what is estimated. */
 static void rank_nodes(struct schedule *schedule, const uint32_t *given, uint32_t count)
 {
     const struct engine *engine = schedule->engine;
-    uint32_t *likely = iso_allocate(((size_t)engine->graph.event_count + 1) * sizeof *likely), end = 0;
+    uint32_t *likely = iso_numbers(engine->graph.event_count), end = 0;
     memset(schedule->rank, 0xff, engine->graph.node_count * sizeof *schedule->rank);
     estimate_order(engine, likely);
     for (uint32_t node = engine->graph.event_count; node < engine->graph.node_count; node++)
@@ -49,8 +49,8 @@ static void rank_nodes(struct schedule *schedule, const uint32_t *given, uint32_
 /* A transaction has one external read of a key. */
 static uint32_t *list_own_reads(const struct engine *engine)
 {
-    uint32_t *own = iso_allocate(((size_t)engine->writes.count + 1) * sizeof *own);
-    uint32_t *last = iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *last); /* by key: 1 + a read */
+    uint32_t *own = iso_numbers(engine->writes.count);
+    uint32_t *last = iso_numbers_zero(engine->history->key_count); /* by key: 1 + a read */
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
         for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++)
             last[engine->reads.key[read]] = read + 1;
@@ -65,23 +65,16 @@ static uint32_t *list_own_reads(const struct engine *engine)
 
 static void schedule_init(struct schedule *schedule, struct engine *engine, const uint32_t *given, uint32_t count)
 {
-    size_t keys = ((size_t)engine->history->key_count + 1) * sizeof(uint32_t);
-    size_t nodes = ((size_t)engine->graph.node_count + 1) * sizeof(uint32_t);
-    *schedule = (struct schedule){.engine = engine, .likely = iso_allocate(nodes), .rank = iso_allocate(nodes)};
-    schedule->unread =
-        iso_allocate_zeroed((size_t)engine->versions.count + engine->history->key_count + 1, sizeof *schedule->unread);
-    schedule->open_writer = memset(iso_allocate(keys), 0xff, keys);
-    schedule->current = iso_allocate(keys);
-    for (uint32_t key = 0; key < engine->history->key_count; key++)
-        schedule->current[key] = INITIAL;
-    for (uint32_t read = 0; read < engine->reads.count; read++) {
-        if (engine->reads.writer[read] != OPEN)
-            ++*unread_of(schedule, engine->reads.writer[read], engine->reads.key[read]);
-    }
+    *schedule = (struct schedule){.engine = engine,
+                                  .likely = iso_numbers(engine->graph.node_count),
+                                  .rank = iso_numbers(engine->graph.node_count)};
+    schedule->unread = reads_count_readers(engine);
+    schedule->open_writer = iso_numbers_none(engine->history->key_count);
+    schedule->current = versions_initial(engine);
     schedule->own_read = list_own_reads(engine);
     rank_nodes(schedule, given, count);
-    schedule->degree = iso_allocate_zeroed((size_t)engine->graph.node_count + 1, sizeof *schedule->degree);
-    graph_count_degrees(engine, schedule->degree);
+    schedule->degree = iso_numbers_zero(engine->graph.node_count);
+    graph_count_degrees(engine, engine->graph.linked_count, schedule->degree);
     agenda_init(&schedule->agenda, engine->graph.node_count);
     for (uint32_t node = 0; node < engine->graph.node_count; node++) {
         if (!schedule->degree[node])
@@ -101,18 +94,6 @@ static void schedule_release(struct schedule *schedule)
     agenda_release(&schedule->agenda);
 }
 
-/* Whether a read with several possible writers would see one of them now. */
-static bool sees_candidate(const struct schedule *schedule, uint32_t read)
-{
-    const struct engine *engine = schedule->engine;
-    uint32_t first = engine->candidates.first[read], current = schedule->current[engine->reads.key[read]];
-    for (uint32_t i = first; i < first + engine->candidates.count[read]; i++) {
-        if (engine->candidates.version[i] == current)
-            return true;
-    }
-    return false;
-}
-
 static bool may_begin(const struct schedule *schedule, uint32_t t)
 {
     const struct engine *engine = schedule->engine;
@@ -121,7 +102,8 @@ static bool may_begin(const struct schedule *schedule, uint32_t t)
             return false;
     }
     for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++) {
-        if (engine->reads.writer[read] == OPEN && !sees_candidate(schedule, read))
+        if (engine->reads.writer[read] == OPEN &&
+            candidate_of(engine, read, schedule->current[engine->reads.key[read]]) == ISO_NONE)
             return false;
     }
     return true;

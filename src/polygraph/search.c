@@ -167,7 +167,7 @@ static void index_open_reads(struct search *search)
         if (engine->reads.writer[read] != OPEN)
             continue;
         for (uint32_t i = first; i < first + engine->candidates.count[read]; i++) {
-            uint32_t list = search_list_of(engine, engine->candidates.version[i], engine->reads.key[read]);
+            uint32_t list = version_slot(engine, engine->candidates.version[i], engine->reads.key[read]);
             /* candidates move within their read when one goes; the entry only has to lead to the read */
             search->reader_of[i] = read;
             search->next_reader[i] = search->first_reader[list];
@@ -179,31 +179,24 @@ static void index_open_reads(struct search *search)
 
 static void search_init(struct search *search, struct engine *engine)
 {
-    size_t candidates = ((size_t)engine->candidates.total + 1) * sizeof(uint32_t);
-    size_t nodes = ((size_t)engine->graph.node_count + 1) * sizeof(uint32_t);
-    size_t keys = ((size_t)engine->history->key_count + 1) * sizeof(uint32_t);
-    size_t lists = ((size_t)engine->versions.count + engine->history->key_count + 1) * sizeof(uint32_t);
-    size_t spans = ((size_t)engine->spans.count + 1) * sizeof(uint32_t);
     *search = (struct search){.engine = engine};
     engine->scheduled.progress =
         iso_allocate_zeroed((size_t)engine->clocks.stride + STAMPS_A_VECTOR, sizeof *engine->scheduled.progress);
-    engine->scheduled.waiting = memcpy(iso_allocate(spans), engine->spans.version, spans);
-    search->likely = iso_allocate(nodes);
-    search->likely_position = iso_allocate(nodes);
+    engine->scheduled.waiting = iso_numbers_copy(engine->spans.version, engine->spans.count);
+    search->likely = iso_numbers(engine->graph.node_count);
+    search->likely_position = iso_numbers(engine->graph.node_count);
     estimate_order(engine, search->likely);
     for (uint32_t i = 0; i < engine->graph.event_count; i++)
         search->likely_position[search->likely[i]] = i;
-    search->scheduled = iso_allocate(nodes);
-    search->position = memset(iso_allocate(nodes), 0xff, nodes);
-    search->current = iso_allocate(keys);
-    for (uint32_t key = 0; key < engine->history->key_count; key++)
-        search->current[key] = INITIAL;
-    search->open_writer = memset(iso_allocate(keys), 0xff, keys);
-    search->open_readers = memset(iso_allocate(lists), 0, lists);
-    search->first_reader = memset(iso_allocate(lists), 0xff, lists);
-    search->next_reader = iso_allocate(candidates);
-    search->reader_of = iso_allocate(candidates);
-    search->blocker = iso_allocate_zeroed((size_t)engine->chains.count + 1, sizeof *search->blocker);
+    search->scheduled = iso_numbers(engine->graph.node_count);
+    search->position = iso_numbers_none(engine->graph.node_count);
+    search->current = versions_initial(engine);
+    search->open_writer = iso_numbers_none(engine->history->key_count);
+    search->open_readers = iso_numbers_zero((size_t)engine->versions.count + engine->history->key_count);
+    search->first_reader = iso_numbers_none((size_t)engine->versions.count + engine->history->key_count);
+    search->next_reader = iso_numbers(engine->candidates.total);
+    search->reader_of = iso_numbers(engine->candidates.total);
+    search->blocker = iso_numbers_zero(engine->chains.count);
     search->turn = iso_allocate(((size_t)engine->chains.count + 1) * sizeof *search->turn);
     search->jump = FIRST_JUMP;
     search->random = 0x9e3779b97f4a7c15u;

@@ -65,12 +65,6 @@ static inline bool search_failed(const struct engine *engine)
     return engine->graph.conflict || engine->saturation.empty_read != ISO_NONE;
 }
 
-/* Where lists of open reads start: that of the initial version of a key stands behind those of versions. */
-static inline uint32_t search_list_of(const struct engine *engine, uint32_t version, uint32_t key)
-{
-    return version == INITIAL ? engine->versions.count + key : version;
-}
-
 /* Nodes of a chain. */
 static inline uint32_t search_chain_length(const struct engine *engine, uint32_t chain)
 {

@@ -40,10 +40,7 @@ static void count_degrees(struct open *open)
 {
     const struct engine *engine = open->engine;
     memset(open->degree, 0, ((size_t)engine->graph.node_count + 1) * sizeof *open->degree);
-    for (uint32_t i = 0; i < engine->graph.fact_count; i++)
-        open->degree[engine->graph.facts[i].to == ISO_NONE ? engine->graph.node_count : engine->graph.facts[i].to]++;
-    for (uint32_t t = 0; !engine->serial && t < engine->transactions.count; t++)
-        open->degree[node_commit(engine, t)]++;
+    graph_count_degrees(engine, engine->graph.fact_count, open->degree);
     for (uint32_t node = 0; node < engine->graph.node_count; node++) {
         for (uint32_t i = open->first_active[node]; i != ISO_NONE; i = open->edges[i].next)
             open->degree[open->edges[i].to]++;

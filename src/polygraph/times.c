@@ -49,14 +49,9 @@ static void add_edge(struct engine *engine, uint32_t from, uint32_t to)
 static uint32_t count_before(const struct engine *engine, const struct ending *endings, uint32_t count, uint32_t t)
 {
     uint32_t low = 0;
-    while (low < count) {
-        uint32_t middle = low + (count - low) / 2;
-        if (iso_history_ended_before(engine->history, engine->transactions.in_history[endings[middle].transaction],
-                                     engine->transactions.in_history[t], engine->options->drift))
-            low = middle + 1;
-        else
-            count = middle;
-    }
+    ISO_BISECT(low, count, middle,
+               iso_history_ended_before(engine->history, engine->transactions.in_history[endings[middle].transaction],
+                                        engine->transactions.in_history[t], engine->options->drift));
     return low;
 }
 

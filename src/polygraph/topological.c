@@ -3,23 +3,23 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/numbers.h"
 #include "iso/history.h"
+#include "polygraph/validate.h"
 
 void topological_init(struct topological *topological, uint32_t count, const uint32_t *order,
                       const uint32_t *first_edge, const uint32_t *edge_to)
 {
-    size_t nodes = ((size_t)count + 1) * sizeof(uint32_t);
     *topological = (struct topological){.count = count,
                                         .first_edge = first_edge,
                                         .edge_to = edge_to,
-                                        .order = iso_allocate(nodes),
-                                        .position = iso_allocate(nodes),
-                                        .first_added = memset(iso_allocate(nodes), 0xff, nodes),
+                                        .order = iso_numbers(count),
+                                        .position = iso_numbers(count),
+                                        .first_added = iso_numbers_none(count),
                                         .reached = iso_allocate_zeroed((size_t)count + 1, sizeof(uint32_t)),
-                                        .moved = iso_allocate(nodes),
-                                        .came_from = iso_allocate(nodes),
-                                        .came_by = iso_allocate(nodes)};
+                                        .moved = iso_numbers(count),
+                                        .came_from = iso_numbers(count),
+                                        .came_by = iso_numbers(count)};
     for (uint32_t i = 0; i < count; i++) {
         topological->order[i] = order[i];
         topological->position[order[i]] = i;

@@ -35,14 +35,4 @@ void topological_release(struct topological *topological);
 bool topological_add(struct topological *topological, uint32_t from, uint32_t to);
 void topological_take_back(struct topological *topological, uint32_t added_count);
 
-/* Asserted where ISO_VALIDATE is defined: every edge leads forward. */
-#ifdef ISO_VALIDATE
-void topological_validate(const struct topological *topological);
-#else
-static inline void topological_validate(const struct topological *topological)
-{
-    (void)topological;
-}
-#endif
-
 #endif

@@ -4,36 +4,24 @@
 #ifndef ISO_POLYGRAPH_VALIDATE_H
 #define ISO_POLYGRAPH_VALIDATE_H
 
-#include "polygraph/polygraph_private.h"
-
 #ifdef ISO_VALIDATE
 
-void problem_validate(const struct engine *engine);    /* transactions, writes, reads, sets of writers */
-void versions_validate(const struct engine *engine);   /* versions, spans, readers, chains */
-void graph_validate(const struct engine *engine);      /* a sorted graph: every fact leads forward */
-void candidates_validate(const struct engine *engine); /* once they are listed */
+struct engine;
+struct topological;
+
+void problem_validate(const struct engine *engine);               /* transactions, writes, reads, sets of writers */
+void versions_validate(const struct engine *engine);              /* versions, spans, readers, chains */
+void graph_validate(const struct engine *engine);                 /* a sorted graph: every fact leads forward */
+void candidates_validate(const struct engine *engine);            /* once they are listed */
+void topological_validate(const struct topological *topological); /* every edge leads forward */
 
 #else
 
-static inline void problem_validate(const struct engine *engine)
-{
-    (void)engine;
-}
-
-static inline void versions_validate(const struct engine *engine)
-{
-    (void)engine;
-}
-
-static inline void graph_validate(const struct engine *engine)
-{
-    (void)engine;
-}
-
-static inline void candidates_validate(const struct engine *engine)
-{
-    (void)engine;
-}
+#define problem_validate(engine) ((void)(engine))
+#define versions_validate(engine) ((void)(engine))
+#define graph_validate(engine) ((void)(engine))
+#define candidates_validate(engine) ((void)(engine))
+#define topological_validate(topological) ((void)(topological))
 
 #endif
 

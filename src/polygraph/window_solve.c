@@ -280,13 +280,7 @@ static uint32_t version_before(const struct window *window, uint32_t key)
 {
     const struct windows *windows = window->windows;
     uint32_t start = window->engine->versions.first[key], low = start, high = window->engine->versions.first[key + 1];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (commit_position(windows, windows->sorted[middle]) < window->first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, commit_position(windows, windows->sorted[middle]) < window->first);
     return low == start ? INITIAL : windows->sorted[low - 1];
 }
 
@@ -609,27 +603,27 @@ static void release_window(struct window *window)
 
 enum step_result window_solve(struct windows *windows, uint32_t first, uint32_t end)
 {
-    size_t size = ((size_t)(end - first) + 1) * sizeof(uint32_t);
+    uint32_t count = end - first;
     struct window window = {.windows = windows,
                             .engine = windows->engine,
                             .solver = iso_solver_new(),
                             .first = first,
-                            .count = end - first,
-                            .degree = iso_allocate(size),
-                            .sequence = iso_allocate(size),
-                            .component = iso_allocate(size),
-                            .first_active = iso_allocate(size),
-                            .first_reverse = iso_allocate(size + 2 * sizeof(uint32_t)),
-                            .fronts = {{.by = iso_allocate(size), .queue = iso_allocate(size)},
-                                       {.by = iso_allocate(size), .queue = iso_allocate(size)}},
-                            .visited = memset(iso_allocate(size), 0, size)};
+                            .count = count,
+                            .degree = iso_numbers(count),
+                            .sequence = iso_numbers(count),
+                            .component = iso_numbers(count),
+                            .first_active = iso_numbers(count),
+                            .first_reverse = iso_numbers((size_t)count + 2),
+                            .fronts = {{.by = iso_numbers(count), .queue = iso_numbers(count)},
+                                       {.by = iso_numbers(count), .queue = iso_numbers(count)}},
+                            .visited = iso_numbers_zero(count)};
     agenda_init(&window.agenda, window.count);
     iso_solver_set_stop(window.solver, ask_stop, windows->engine);
     enum step_result status = STEP_STOPPED;
     if (build_window(&window)) {
-        window.active_to = iso_allocate(((size_t)window.edge_count + 1) * sizeof *window.active_to);
-        window.reverse = iso_allocate(((size_t)window.edge_count + 1) * sizeof *window.reverse);
-        window.active = iso_allocate(((size_t)window.edge_count + 1) * sizeof *window.active);
+        window.active_to = iso_numbers(window.edge_count);
+        window.reverse = iso_numbers(window.edge_count);
+        window.active = iso_numbers(window.edge_count);
         window.used = iso_allocate(((size_t)window.edge_count + 1) * sizeof *window.used);
         status = solve_rounds(&window);
     }

@@ -5,21 +5,19 @@ enum { FIRST_MARGIN = 32, MARGIN_GROWS = 2, GROWTHS = 8 }; /* nodes on either si
 
 static void windows_init(struct windows *windows, struct engine *engine, uint32_t scheduled_count)
 {
-    size_t nodes = ((size_t)engine->graph.node_count + 1) * sizeof(uint32_t);
-    size_t versions = ((size_t)engine->versions.count + 1) * sizeof(uint32_t);
-    size_t reads = ((size_t)engine->reads.count + 1) * sizeof(uint32_t);
+    uint32_t nodes = engine->graph.node_count, versions = engine->versions.count;
     *windows = (struct windows){.engine = engine,
-                                .order = iso_allocate(nodes),
-                                .position = iso_allocate(nodes),
-                                .sorted = iso_allocate(versions),
-                                .sorted_at = iso_allocate(versions),
-                                .seen = iso_allocate(reads),
-                                .first_seer = memset(iso_allocate(versions), 0xff, versions),
-                                .next_seer = iso_allocate(reads)};
-    windows->block_of_key = iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *windows->block_of_key);
+                                .order = iso_numbers(nodes),
+                                .position = iso_numbers(nodes),
+                                .sorted = iso_numbers(versions),
+                                .sorted_at = iso_numbers(versions),
+                                .seen = iso_numbers(engine->reads.count),
+                                .first_seer = iso_numbers_none(versions),
+                                .next_seer = iso_numbers(engine->reads.count)};
+    windows->block_of_key = iso_numbers_zero(engine->history->key_count);
     memcpy(windows->order, engine->graph.order, scheduled_count * sizeof *windows->order);
     schedule_nodes(engine, windows->order, scheduled_count);
-    for (uint32_t i = 0; i < engine->graph.node_count; i++)
+    for (uint32_t i = 0; i < nodes; i++)
         windows->position[windows->order[i]] = i;
 }
 
@@ -53,8 +51,7 @@ void windows_sort_versions(struct windows *windows, uint32_t from, uint32_t end)
 static void sort_all_versions(struct windows *windows)
 {
     const struct engine *engine = windows->engine;
-    size_t keys = ((size_t)engine->history->key_count + 1) * sizeof(uint32_t);
-    uint32_t *next = memcpy(iso_allocate(keys), engine->versions.first, keys);
+    uint32_t *next = iso_numbers_copy(engine->versions.first, engine->history->key_count);
     for (uint32_t i = 0; i < engine->graph.node_count; i++) {
         uint32_t node = windows->order[i];
         if (node >= engine->graph.event_count || node != node_commit(engine, node_transaction(engine, node)))

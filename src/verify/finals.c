@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "verify/verify_private.h"
 
 static int compare_finals(const void *left, const void *right)
@@ -85,13 +86,7 @@ void finals_release(struct finals *finals)
 static uint32_t count_before(const struct finals *finals, struct final wanted)
 {
     uint32_t low = 0, high = finals->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (compare_finals(&finals->items[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, compare_finals(&finals->items[middle], &wanted) < 0);
     return low;
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "verify/verify_private.h"
 
 static uint32_t initial_value(const struct iso_history *history, uint32_t key)
@@ -117,13 +118,7 @@ static uint64_t *sort_elements(const struct said *said)
 static uint32_t first_place(const struct said *said, const uint64_t *sorted, iso_atom element)
 {
     uint32_t low = 0, high = said->prefix;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (sorted[middle] >> 32 < element)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, sorted[middle] >> 32 < element);
     return low;
 }
 

@@ -73,20 +73,25 @@ static int read_variable(struct checker *checker, uint32_t reader, uint32_t writ
     return find_variable(checker, (struct name){ISO_LITERAL_READS, reader, writer, key}, &is_new);
 }
 
+/* The read sees that writer. */
+static void add_sole(struct checker *checker, uint32_t reader, uint32_t writer, uint32_t key)
+{
+    int sole = read_variable(checker, reader, writer, key);
+    clauses_add(checker->clauses, &sole, 1);
+}
+
 static void add_list_choice(struct checker *checker, uint32_t reader, uint32_t key, uint32_t operation)
 {
     const struct iso_history *history = checker->history;
     uint32_t prefix = verify_read_shape(history, reader, operation).prefix, end;
     uint32_t writer = ISO_NONE, count = 0;
     if (prefix == checker->finals.initial_length[key]) {
-        int initial = read_variable(checker, reader, ISO_NONE, key);
-        clauses_add(checker->clauses, &initial, 1);
+        add_sole(checker, reader, ISO_NONE, key);
         return;
     }
     writer = prefix ? lists_last_writer(&checker->finals, key, operation, prefix) : ISO_NONE;
     if (writer != ISO_NONE && writer != reader) {
-        int sole = read_variable(checker, reader, writer, key);
-        clauses_add(checker->clauses, &sole, 1);
+        add_sole(checker, reader, writer, key);
         return;
     }
     /* else whoever's elements may end it, all of them */
@@ -115,8 +120,7 @@ static void add_choice(struct checker *checker, uint32_t reader, uint32_t key, u
     }
     uint32_t seen, first = finals_find(&checker->finals, key, value, &end);
     if (checker->evidence->versions_by_commit && versions_seen(&checker->finals, reader, operation, &seen)) {
-        int sole = read_variable(checker, reader, seen, key);
-        clauses_add(checker->clauses, &sole, 1);
+        add_sole(checker, reader, seen, key);
         return;
     }
     int *clause = iso_allocate(((size_t)end - first + 2) * sizeof *clause);
@@ -134,23 +138,15 @@ static void add_choice(struct checker *checker, uint32_t reader, uint32_t key, u
 /* 0: no such literal. New reads bring their choice with them; so this is for the root only. */
 static int literal_of(struct checker *checker, struct iso_literal literal)
 {
-    bool is_new, reads = literal.kind == ISO_LITERAL_READS;
-    if (literal.kind == ISO_LITERAL_ORDER) {
-        if (literal.a == literal.b || !writes_key(checker, literal.a, literal.key) ||
-            !writes_key(checker, literal.b, literal.key))
+    bool is_new, reads = literal.kind == ISO_LITERAL_READS, orders = literal.kind == ISO_LITERAL_ORDER;
+    if (orders || literal.kind == ISO_LITERAL_BEFORE) {
+        if (literal.a == literal.b ||
+            (orders && !(writes_key(checker, literal.a, literal.key) && writes_key(checker, literal.b, literal.key))))
             return 0;
         bool up = literal.a < literal.b;
-        int variable = find_variable(
-            checker, (struct name){ISO_LITERAL_ORDER, up ? literal.a : literal.b, up ? literal.b : literal.a, 0},
-            &is_new);
+        uint32_t low = up ? literal.a : literal.b, high = up ? literal.b : literal.a;
+        int variable = find_variable(checker, (struct name){literal.kind, low, high, 0}, &is_new);
         return up ? variable : -variable;
-    }
-    if (literal.kind == ISO_LITERAL_BEFORE) {
-        bool up = literal.a < literal.b;
-        int variable = find_variable(
-            checker, (struct name){ISO_LITERAL_BEFORE, up ? literal.a : literal.b, up ? literal.b : literal.a, 0},
-            &is_new);
-        return literal.a == literal.b ? 0 : up ? variable : -variable;
     }
     if (literal.kind == ISO_LITERAL_PLACED || literal.kind == ISO_LITERAL_NOT_PLACED) {
         if (!writes_key(checker, literal.a, literal.key) || !iso_key_is_list(checker->history, literal.key))

@@ -136,7 +136,7 @@ static void every_anomaly(void **state)
 {
     (void)state;
     uint32_t count;
-    const struct iso_anomaly *anomalies = iso_anomalies(&count);
+    const struct iso_anomaly_script *anomalies = iso_anomalies(&count);
     for (uint32_t i = 0; i < 4 * count; i++) {
         struct iso_plant plant = {.anomaly = &anomalies[i / 4], .count = 3, .everywhere = true};
         struct iso_generate_options options = small_run(i);

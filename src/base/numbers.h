@@ -1,0 +1,31 @@
+/* Lists of 32-bit numbers: with room for `count` of them, and one more, so that none is empty. On the heap: iso_free. */
+#ifndef ISO_BASE_NUMBERS_H
+#define ISO_BASE_NUMBERS_H
+
+#include <string.h>
+
+#include "base/memory.h"
+
+static inline uint32_t *iso_numbers(size_t count)
+{
+    return iso_allocate((count + 1) * sizeof(uint32_t));
+}
+
+static inline uint32_t *iso_numbers_zero(size_t count)
+{
+    return iso_allocate_zeroed(count + 1, sizeof(uint32_t));
+}
+
+/* Each of them ISO_NONE. */
+static inline uint32_t *iso_numbers_none(size_t count)
+{
+    return memset(iso_numbers(count), 0xff, (count + 1) * sizeof(uint32_t));
+}
+
+/* A copy of `count` numbers and the one behind them. */
+static inline uint32_t *iso_numbers_copy(const uint32_t *numbers, size_t count)
+{
+    return memcpy(iso_numbers(count), numbers, (count + 1) * sizeof *numbers);
+}
+
+#endif
