@@ -71,9 +71,17 @@ struct iso_range {
     uint8_t kind;                /* ISO_OPERATION_ bits of its reads, and their time: */
     uint64_t ots, ots_logical;
     bool is_partial; /* other rows may have been there: nothing is said of them */
-    bool is_skipped; /* finished: it covers more keys than `scan_limit`, so nothing was said of them */
+    bool is_skipped; /* finished: it covers more keys than the limit, so nothing was said of them */
 };
 #define ISO_SCAN_LIMIT 10000u /* keys of one row set, by default */
+
+/* By transaction and position. */
+struct iso_ranges {
+    struct iso_range *list;
+    uint32_t count, capacity;
+    uint32_t limit;   /* of keys; 0: ISO_SCAN_LIMIT */
+    uint32_t skipped; /* finished: how many are */
+};
 
 /* PostgreSQL's xmin:xmax:xip,... An xid below xmax and not among xip is seen if it committed. */
 struct iso_snapshot {
@@ -108,11 +116,7 @@ struct iso_history {
     uint32_t *value; /* an atom; ISO_READ_LIST: index of a list; ISO_DELETE: ISO_ABSENT */
     uint64_t *ots;   /* optional; where kind has ISO_OPERATION_OTS */
 
-    /* row sets, by transaction and position */
-    uint32_t range_count, range_capacity;
-    struct iso_range *ranges;
-    uint32_t scan_limit;     /* 0: ISO_SCAN_LIMIT */
-    uint32_t ranges_skipped; /* finished: how many are */
+    struct iso_ranges ranges;
 
     /* list l is elements list_first[l] to list_first[l + 1] - 1 */
     uint32_t list_count, list_capacity;

@@ -124,7 +124,7 @@ enum iso_status app_load_finished(struct app *app, const struct app_load *load, 
                                   uint64_t *repeats, struct iso_history *history)
 {
     enum iso_status status = app_load(app, load, files, history);
-    history->scan_limit = (uint32_t)load->scan_limit;
+    history->ranges.limit = (uint32_t)load->scan_limit;
     if (status == ISO_OK)
         status = app_load_initial(app, load, history);
     return status == ISO_OK ? iso_judge_finish(history, repeats, &app->error) : status;

@@ -14,7 +14,7 @@ struct app_load {
     uint64_t threads; /* 0: as many as there are processors */
     bool quiet;
     const char *initial, *initial_file; /* or NULL: as the format says */
-    uint64_t scan_limit;                /* 0: ISO_SCAN_LIMIT */
+    uint64_t scan_limit;                /* 0: the history's default */
 };
 
 /* The rows of --format, --scan-limit, --initial and --initial-file: `base` is where the options struct has its struct app_load; each

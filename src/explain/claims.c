@@ -170,7 +170,7 @@ static enum iso_status find_operation(struct reading *reading)
             said == ISO_NONE
                 ? is_read && history->key[first + i] == claim->key && !iso_kind_writes(history->kind[first + i])
                 : said == iso_history_step(history, party->transaction, first + i) &&
-                      (!history->range_count || claim->key == ISO_NONE || history->key[first + i] == claim->key);
+                      (!history->ranges.count || claim->key == ISO_NONE || history->key[first + i] == claim->key);
         if (is_it && claim->operation == ISO_NONE)
             claim->operation = first + i;
     }

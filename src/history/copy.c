@@ -51,7 +51,7 @@ void iso_history_copy_initial(struct iso_history *into, const struct iso_history
 /* All but the operations. */
 static void copy_head(struct iso_history *into, const struct iso_history *from, uint32_t t)
 {
-    assert(!from->finished && !into->finished && !from->range_count);
+    assert(!from->finished && !into->finished && !from->ranges.count);
     while (into->input_count < from->input_count)
         iso_history_input(into, from->inputs[into->input_count]);
     iso_atom tid = iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]);

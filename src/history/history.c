@@ -33,7 +33,7 @@ static void release_finish(struct iso_history *history)
     history->finished = false;
     history->committed_count = history->aborted_count = history->unknown_count = 0;
     history->without_sts = history->without_cts = ISO_NONE;
-    history->ranges_skipped = 0;
+    history->ranges.skipped = 0;
 }
 
 static void release_initial(struct iso_history *history)
@@ -64,7 +64,7 @@ void iso_history_release(struct iso_history *history)
     release_inputs(history);
     history_release_transactions(history);
     history_release_operations(history);
-    iso_column_free(history->ranges, history->range_capacity * sizeof *history->ranges);
+    iso_column_free(history->ranges.list, history->ranges.capacity * sizeof *history->ranges.list);
     iso_column_free(history->list_first, history->list_capacity * sizeof *history->list_first);
     iso_column_free(history->element, history->element_capacity * sizeof *history->element);
     iso_column_free(history->key_atom, history->key_capacity * sizeof *history->key_atom);
@@ -88,7 +88,7 @@ void iso_history_clear(struct iso_history *history)
     iso_atoms_clear(&history->atoms);
     history_drop_optional(history);
     history->transaction_count = history->operation_count = 0;
-    history->range_count = history->scan_limit = 0;
+    history->ranges.count = history->ranges.limit = 0;
     history->list_count = 0;
     history->element_count = 0;
     history->key_count = history->session_count = 0;
@@ -187,7 +187,7 @@ struct iso_history_mark iso_history_mark(const struct iso_history *history)
     return (struct iso_history_mark){
         .transactions = history->transaction_count,
         .operations = history->operation_count,
-        .ranges = history->range_count,
+        .ranges = history->ranges.count,
         .lists = history->list_count,
         .snapshots = history->snapshot_count,
         .elements = history->element_count,
@@ -201,7 +201,7 @@ void iso_history_rewind(struct iso_history *history, const struct iso_history_ma
 {
     history->transaction_count = mark->transactions;
     history->operation_count = mark->operations;
-    history->range_count = mark->ranges;
+    history->ranges.count = mark->ranges;
     history->list_count = mark->lists;
     history->snapshot_count = mark->snapshots;
     history->element_count = mark->elements;

@@ -12,12 +12,12 @@ enum { MOST_IMPLIED = 1u << 28 }; /* reads that row sets add to a history */
 
 void iso_history_range(struct iso_history *history, const struct iso_range *range, uint32_t rows)
 {
-    uint32_t transaction = history->transaction_count - 1, at = history->range_count++;
-    ISO_RESERVE_COLUMN(history->ranges, (size_t)at + 1, history->range_capacity);
-    history->ranges[at] = *range;
-    history->ranges[at].transaction = transaction;
-    history->ranges[at].first = history->operation_count - history->first_operation[transaction] - rows;
-    history->ranges[at].count = history->ranges[at].rows = rows;
+    uint32_t transaction = history->transaction_count - 1, at = history->ranges.count++;
+    ISO_RESERVE_COLUMN(history->ranges.list, (size_t)at + 1, history->ranges.capacity);
+    history->ranges.list[at] = *range;
+    history->ranges.list[at].transaction = transaction;
+    history->ranges.list[at].first = history->operation_count - history->first_operation[transaction] - rows;
+    history->ranges.list[at].count = history->ranges.list[at].rows = rows;
     if (!range->kind)
         return;
     history->flags[transaction] |= ISO_OWN_TIMES;
@@ -36,17 +36,17 @@ void iso_history_range(struct iso_history *history, const struct iso_range *rang
 
 void history_append_ranges(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms)
 {
-    if (!block->range_count)
+    if (!block->ranges.count)
         return;
-    ISO_RESERVE_COLUMN(history->ranges, (size_t)history->range_count + block->range_count, history->range_capacity);
-    for (uint32_t i = 0; i < block->range_count; i++) {
-        struct iso_range range = block->ranges[i];
+    ISO_RESERVE_COLUMN(history->ranges.list, (size_t)history->ranges.count + block->ranges.count, history->ranges.capacity);
+    for (uint32_t i = 0; i < block->ranges.count; i++) {
+        struct iso_range range = block->ranges.list[i];
         range.transaction += history->transaction_count;
         range.from = history_translate(atoms, range.from);
         range.to = history_translate(atoms, range.to);
         if (range.kind & ISO_OPERATION_SNAPSHOT)
             range.ots += history->snapshot_count;
-        history->ranges[history->range_count++] = range;
+        history->ranges.list[history->ranges.count++] = range;
     }
 }
 
@@ -56,12 +56,12 @@ struct history_range_run history_ranges_of(const struct iso_history *history, ui
     uint32_t end = high;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (history->ranges[middle].transaction < transaction)
+        if (history->ranges.list[middle].transaction < transaction)
             low = middle + 1;
         else
             high = middle;
     }
-    while (high < end && history->ranges[high].transaction == transaction)
+    while (high < end && history->ranges.list[high].transaction == transaction)
         high++;
     return (struct history_range_run){low, high};
 }
@@ -81,20 +81,20 @@ bool history_same_ranges(const struct iso_history *history, struct history_range
     if (a.end - a.first != b.end - b.first)
         return false;
     for (uint32_t i = 0; i < a.end - a.first; i++)
-        if (!same_range(history, &history->ranges[a.first + i], &history->ranges[b.first + i]))
+        if (!same_range(history, &history->ranges.list[a.first + i], &history->ranges.list[b.first + i]))
             return false;
     return true;
 }
 
 bool iso_history_in_range(const struct iso_history *history, uint32_t operation, bool *is_row)
 {
-    if (!history->range_count)
+    if (!history->ranges.count)
         return false;
     uint32_t transaction = iso_history_owner(history, operation);
     uint32_t at = operation - history->first_operation[transaction];
-    struct history_range_run run = history_ranges_of(history, transaction, 0, history->range_count);
+    struct history_range_run run = history_ranges_of(history, transaction, 0, history->ranges.count);
     for (uint32_t i = run.first; i < run.end; i++) {
-        const struct iso_range *range = &history->ranges[i];
+        const struct iso_range *range = &history->ranges.list[i];
         *is_row = at - range->first < range->rows;
         if (at - range->first < range->count)
             return true;
@@ -105,9 +105,9 @@ bool iso_history_in_range(const struct iso_history *history, uint32_t operation,
 uint32_t iso_history_step(const struct iso_history *history, uint32_t transaction, uint32_t operation)
 {
     uint32_t at = operation - history->first_operation[transaction], step = at;
-    struct history_range_run run = history_ranges_of(history, transaction, 0, history->range_count);
-    for (uint32_t i = run.first; i < run.end && history->ranges[i].first <= at; i++) {
-        const struct iso_range *range = &history->ranges[i];
+    struct history_range_run run = history_ranges_of(history, transaction, 0, history->ranges.count);
+    for (uint32_t i = run.first; i < run.end && history->ranges.list[i].first <= at; i++) {
+        const struct iso_range *range = &history->ranges.list[i];
         bool inside = at - range->first < range->count;
         step -= inside ? at - range->first : range->count - 1; /* of an empty set: + 1 */
     }
@@ -161,7 +161,7 @@ static uint32_t range_end(const struct universe *universe, const struct iso_rang
 static void note_returned(const struct universe *universe, uint32_t number)
 {
     const struct iso_history *history = universe->history;
-    const struct iso_range *range = &history->ranges[number];
+    const struct iso_range *range = &history->ranges.list[number];
     uint32_t first = history->first_operation[range->transaction] + range->first;
     for (uint32_t o = first; o < first + range->count; o++)
         universe->returned_by[history->key[o]] = number + 1;
@@ -170,15 +170,15 @@ static void note_returned(const struct universe *universe, uint32_t number)
 static uint64_t count_implied(const struct universe *universe)
 {
     struct iso_history *history = universe->history;
-    uint32_t limit = history->scan_limit ? history->scan_limit : ISO_SCAN_LIMIT;
+    uint32_t limit = history->ranges.limit ? history->ranges.limit : ISO_SCAN_LIMIT;
     uint64_t total = 0;
-    for (uint32_t i = 0; i < history->range_count; i++) {
-        struct iso_range *range = &history->ranges[i];
+    for (uint32_t i = 0; i < history->ranges.count; i++) {
+        struct iso_range *range = &history->ranges.list[i];
         uint32_t start = range_start(universe, range), end = range_end(universe, range);
         if (range->is_partial || iso_status_of(history, range->transaction) != ISO_COMMITTED)
             continue;
         range->is_skipped = end - start > limit || total + (end - start) > MOST_IMPLIED;
-        history->ranges_skipped += range->is_skipped;
+        history->ranges.skipped += range->is_skipped;
         if (range->is_skipped)
             continue;
         note_returned(universe, i);
@@ -205,7 +205,7 @@ static void move_up(struct iso_history *history, uint32_t to, uint32_t from, uin
 static void imply_reads(const struct universe *universe, uint32_t number, uint32_t at)
 {
     struct iso_history *history = universe->history;
-    const struct iso_range *range = &history->ranges[number];
+    const struct iso_range *range = &history->ranges.list[number];
     uint32_t end = range_end(universe, range);
     for (uint32_t k = range_start(universe, range); k < end; k++) {
         if (universe->returned_by[universe->keys[k]] == number + 1)
@@ -229,7 +229,7 @@ static uint32_t expand_transaction(const struct universe *universe, uint32_t t, 
     struct iso_history *history = universe->history;
     uint32_t first = history->first_operation[t], tail = history->first_operation[t + 1];
     for (uint32_t i = run.end; i-- > run.first;) {
-        const struct iso_range *range = &history->ranges[i];
+        const struct iso_range *range = &history->ranges.list[i];
         uint32_t behind = first + range->first + range->count;
         note_returned(universe, i);
         end -= tail - behind;
@@ -246,11 +246,11 @@ static uint32_t expand_transaction(const struct universe *universe, uint32_t t, 
 static void expand_all(const struct universe *universe, uint32_t total)
 {
     struct iso_history *history = universe->history;
-    uint32_t ranges = history->range_count, end = history->operation_count + total;
+    uint32_t ranges = history->ranges.count, end = history->operation_count + total;
     iso_history_reserve_operations(history, total);
     for (uint32_t t = history->transaction_count; t-- > 0 && ranges;) {
         struct history_range_run run = {ranges, ranges};
-        while (run.first && history->ranges[run.first - 1].transaction == t)
+        while (run.first && history->ranges.list[run.first - 1].transaction == t)
             run.first--;
         uint32_t begins = expand_transaction(universe, t, run, end);
         history->first_operation[t + 1] = end;
@@ -265,8 +265,8 @@ static void place_ranges(const struct universe *universe)
 {
     struct iso_history *history = universe->history;
     uint32_t before = 0;
-    for (uint32_t i = 0; i < history->range_count; i++) {
-        struct iso_range *range = &history->ranges[i];
+    for (uint32_t i = 0; i < history->ranges.count; i++) {
+        struct iso_range *range = &history->ranges.list[i];
         before = i && range[-1].transaction == range->transaction ? before : 0;
         range->first += before;
         range->count += universe->implied[i];
@@ -277,11 +277,11 @@ static void place_ranges(const struct universe *universe)
 void history_expand_ranges(struct iso_history *history)
 {
     struct universe universe = {.history = history};
-    if (!history->range_count)
+    if (!history->ranges.count)
         return;
     universe.keys = iso_allocate(((size_t)history->key_count + 1) * sizeof *universe.keys);
     universe.returned_by = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *universe.returned_by);
-    universe.implied = iso_allocate_zeroed(history->range_count, sizeof *universe.implied);
+    universe.implied = iso_allocate_zeroed(history->ranges.count, sizeof *universe.implied);
     for (uint32_t key = 0; key < history->key_count; key++)
         universe.keys[key] = key;
     qsort_r(universe.keys, history->key_count, sizeof *universe.keys, compare_keys, history);

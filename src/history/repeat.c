@@ -111,7 +111,7 @@ uint32_t iso_history_drop_repeats(struct iso_history *history)
     struct iso_number_map first = {0}; /* by tid */
     for (uint32_t t = 0; t < count; t++) {
         uint32_t earlier = iso_number_map_add(&first, history->tid[t], kept);
-        struct history_range_run ranges = history_ranges_of(history, t, ranges_seen, history->range_count);
+        struct history_range_run ranges = history_ranges_of(history, t, ranges_seen, history->ranges.count);
         ranges_seen = ranges.end;
         if (earlier != kept && same_content(history, earlier, t) &&
             history_same_ranges(history, history_ranges_of(history, earlier, 0, ranges_kept), ranges))
@@ -119,14 +119,14 @@ uint32_t iso_history_drop_repeats(struct iso_history *history)
         if (kept != t)
             move_transaction(history, kept, t);
         for (uint32_t i = ranges.first; i < ranges.end; i++, ranges_kept++) {
-            history->ranges[ranges_kept] = history->ranges[i];
-            history->ranges[ranges_kept].transaction = kept;
+            history->ranges.list[ranges_kept] = history->ranges.list[i];
+            history->ranges.list[ranges_kept].transaction = kept;
         }
         kept++;
     }
     iso_number_map_release(&first);
     history->transaction_count = kept;
-    history->range_count = ranges_kept;
+    history->ranges.count = ranges_kept;
     history->operation_count = count ? history->first_operation[kept] : 0;
     return count - kept;
 }
@@ -134,7 +134,7 @@ uint32_t iso_history_drop_repeats(struct iso_history *history)
 void iso_history_drop_operations(struct iso_history *history, const bool *drops)
 {
     uint32_t kept = 0, o = 0;
-    assert(!history->range_count);
+    assert(!history->ranges.count);
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         uint32_t end = t + 1 < history->transaction_count ? history->first_operation[t + 1] : history->operation_count;
         history->first_operation[t] = kept;

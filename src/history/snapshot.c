@@ -97,10 +97,10 @@ void history_hide_own(struct iso_history *history, uint32_t transaction)
         if (iso_snapshot_sees(history, its, xid))
             hide(history, its, xid);
     }
-    for (uint32_t i = history->range_count; i-- > 0 && history->ranges[i].transaction == transaction;) {
-        if (!(history->ranges[i].kind & ISO_OPERATION_SNAPSHOT))
+    for (uint32_t i = history->ranges.count; i-- > 0 && history->ranges.list[i].transaction == transaction;) {
+        if (!(history->ranges.list[i].kind & ISO_OPERATION_SNAPSHOT))
             continue;
-        struct iso_snapshot *its = &history->snapshots[history->ranges[i].ots];
+        struct iso_snapshot *its = &history->snapshots[history->ranges.list[i].ots];
         if (iso_snapshot_sees(history, its, xid))
             hide(history, its, xid);
     }

@@ -134,7 +134,7 @@ static enum iso_status judge_order(const struct iso_judge_options *options, bool
         return error->status;
     if (judgement->has_verdict)
         not_more_than(&judgement->verdict, options->allow_unjudged, &judgement->result);
-    if (judgement->history->ranges_skipped && judgement->result.outcome == ISO_HOLDS && !options->allow_unjudged) {
+    if (judgement->history->ranges.skipped && judgement->result.outcome == ISO_HOLDS && !options->allow_unjudged) {
         judgement->result.outcome = ISO_IS_UNDECIDED;
         judgement->result.reason = iso_unjudged_name(ISO_UNJUDGED_SCAN_LIMIT);
     }

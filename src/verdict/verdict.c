@@ -218,7 +218,7 @@ static int compare_in_history(const void *left, const void *right, void *history
 static void name_row_sets(struct iso_verdict *verdict)
 {
     const struct iso_history *history = verdict->history;
-    for (uint32_t i = 0; history->range_count && i < verdict->violation_count; i++) {
+    for (uint32_t i = 0; history->ranges.count && i < verdict->violation_count; i++) {
         struct iso_violation *violation = &verdict->violations[i];
         bool is_row;
         if (violation->axiom != ISO_EXT || violation->operation == ISO_NONE ||
@@ -229,8 +229,8 @@ static void name_row_sets(struct iso_verdict *verdict)
         else if (violation->expected.is_list ? !violation->expected.count : violation->expected.atom == ISO_ABSENT)
             violation->kind = ISO_EXTRA_ROW;
     }
-    verdict->reads_unjudged += history->ranges_skipped;
-    verdict->unjudged[ISO_UNJUDGED_SCAN_LIMIT] += history->ranges_skipped;
+    verdict->reads_unjudged += history->ranges.skipped;
+    verdict->unjudged[ISO_UNJUDGED_SCAN_LIMIT] += history->ranges.skipped;
 }
 
 void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged)

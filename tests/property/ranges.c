@@ -196,12 +196,12 @@ static void take_back(const struct trial *trial, struct plain_history *short_one
 static void add_ranges(const struct trial *trial, struct iso_history *history)
 {
     uint32_t lacked = 0;
-    history->range_capacity = history->range_count = trial->set_count;
-    ISO_COLUMN_RESIZE(history->ranges, 0, trial->set_count);
+    history->ranges.capacity = history->ranges.count = trial->set_count;
+    ISO_COLUMN_RESIZE(history->ranges.list, 0, trial->set_count);
     for (uint32_t i = 0; i < trial->set_count; i++) {
         const struct set *set = &trial->sets[i];
         lacked = i && set[-1].transaction == set->transaction ? lacked : 0;
-        struct iso_range *range = &history->ranges[i];
+        struct iso_range *range = &history->ranges.list[i];
         *range = (struct iso_range){.transaction = set->transaction,
                                     .first = set->first - lacked,
                                     .count = set->rows,

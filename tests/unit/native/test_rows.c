@@ -71,7 +71,7 @@ static void rows_and_what_is_missing(void **state)
                                      "{'t':'r','k':9,'v':1},{'rows':{'10':1},'from':9,'to':'a','ots':7,'t':'Q'},"
                                      "{'t':'query','rows':{},'to':9},{'t':'d','k':'b'}"),
                      ISO_OK);
-    assert_int_equal(history->range_count, 2);
+    assert_int_equal(history->ranges.count, 2);
     assert_int_equal(iso_history_finish(history, &error), ISO_OK);
     assert_int_equal(history->operation_count, 5 + 1 + 3 + 2 + 1);
     assert_key(history, 6, "10", false);
@@ -113,15 +113,15 @@ static void beyond_the_limit(void **state)
     struct fixture *fixture = *state;
     struct iso_history *history = &fixture->history;
     struct iso_error error = ISO_NO_ERROR;
-    history->scan_limit = 2;
+    history->ranges.limit = 2;
     assert_int_equal(read_operations(fixture, "a",
                                      "{'t':'w','k':1,'v':1},{'t':'w','k':2,'v':1},{'t':'w','k':3,'v':1},"
                                      "{'t':'q','rows':{'1':1}},{'t':'q','from':2,'rows':{}},"
                                      "{'t':'q','rows':{},'partial':true}"),
                      ISO_OK);
     assert_int_equal(iso_history_finish(history, &error), ISO_OK);
-    assert_int_equal(history->ranges_skipped, 1);
-    assert_true(history->ranges[0].is_skipped);
+    assert_int_equal(history->ranges.skipped, 1);
+    assert_true(history->ranges.list[0].is_skipped);
     assert_int_equal(history->operation_count, 3 + 1 + 2);
 }
 
@@ -136,8 +136,8 @@ static void repeats(void **state)
     assert_int_equal(read_operations(fixture, "a", operations), ISO_OK);
     assert_int_equal(read_operations(fixture, "b", operations), ISO_OK);
     assert_int_equal(iso_history_drop_repeats(history), 1);
-    assert_int_equal(history->range_count, 4);
-    assert_int_equal(history->ranges[2].transaction, 1);
+    assert_int_equal(history->ranges.count, 4);
+    assert_int_equal(history->ranges.list[2].transaction, 1);
     assert_int_equal(
         read_operations(fixture, "b", "{'t':'q','from':1,'to':4,'rows':{'2':1}},{'t':'q','from':7,'rows':{}}"), ISO_OK);
     assert_int_equal(iso_history_drop_repeats(history), 0);
@@ -168,7 +168,7 @@ static void mistakes(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_equal(read_operations(fixture, "a", wrong[i].operation), ISO_BAD_INPUT);
         assert_string_equal(fixture->fault.text, wrong[i].message);
-        assert_int_equal(fixture->history.range_count, 0);
+        assert_int_equal(fixture->history.ranges.count, 0);
         assert_int_equal(fixture->history.operation_count, 0);
     }
     fixture->native.of_file = false;
