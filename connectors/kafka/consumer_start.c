@@ -192,10 +192,7 @@ static enum iso_status resolve_start(struct iso_kafka_consumer *consumer, const 
 /* Of the topic's next partition. */
 static void add_index(struct topic *topic, uint32_t index)
 {
-    if ((uint32_t)topic->partition_count == topic->capacity) {
-        topic->capacity = topic->capacity ? topic->capacity * 2 : 16;
-        topic->index_of = iso_reallocate(topic->index_of, topic->capacity * sizeof *topic->index_of);
-    }
+    ISO_GROW(topic->index_of, (uint32_t)topic->partition_count, topic->capacity);
     topic->index_of[topic->partition_count++] = index;
 }
 

@@ -91,11 +91,7 @@ static inline struct aion_step *new_step(const struct aion_taking *taking, const
 
 static struct aion_access *add_access(struct iso_aion *engine, uint32_t key, bool list)
 {
-    if (engine->accesses.count == engine->accesses.capacity) {
-        engine->accesses.capacity = engine->accesses.capacity ? engine->accesses.capacity * 2 : 64;
-        engine->accesses.list =
-            iso_reallocate(engine->accesses.list, engine->accesses.capacity * sizeof *engine->accesses.list);
-    }
+    ISO_GROW(engine->accesses.list, engine->accesses.count, engine->accesses.capacity);
     struct aion_access *access = &engine->accesses.list[engine->accesses.count++];
     memset(access, 0, sizeof *access);
     access->key = key;

@@ -22,19 +22,13 @@ void aion_batch_widen(struct aion_batch *batch, uint32_t steps)
 
 struct aion_part *aion_batch_part(struct aion_batch *batch)
 {
-    if (batch->part_count == batch->part_capacity) {
-        batch->part_capacity = batch->part_capacity ? batch->part_capacity * 2 : 256;
-        batch->parts = iso_reallocate(batch->parts, batch->part_capacity * sizeof *batch->parts);
-    }
+    ISO_GROW(batch->parts, batch->part_count, batch->part_capacity);
     return &batch->parts[batch->part_count++];
 }
 
 struct aion_detail *aion_batch_detail(struct aion_batch *batch, struct aion_step *step)
 {
-    if (batch->detail_count == batch->detail_capacity) {
-        batch->detail_capacity = batch->detail_capacity ? batch->detail_capacity * 2 : 256;
-        batch->details = iso_reallocate(batch->details, batch->detail_capacity * sizeof *batch->details);
-    }
+    ISO_GROW(batch->details, batch->detail_count, batch->detail_capacity);
     struct aion_detail *detail = &batch->details[batch->detail_count++];
     *detail = (struct aion_detail){0};
     step->detail = batch->detail_count;

@@ -2,22 +2,20 @@
  *
  * The shards reported who reads and who writes each key at which that matters (tie.c). Two writers of a key:
  * shared-cts. The rest is a graph, a transaction -> the keys it reads -> the transactions that write them:
- * who shares a strongly connected component with another transaction stands on a cycle. Found with Tarjan's
- * algorithm, without recursion; the nodes are the group's transactions, then its keys.
+ * who shares a strongly connected component with another transaction stands on a cycle. The nodes are the group's
+ * transactions, then its keys.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 
 #include "aion/engine_private.h"
+#include "base/components.h"
 #include "base/memory.h"
 
 void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie, const struct iso_atoms *atoms, iso_atom tid)
 {
-    if (engine->ties.count == engine->ties.capacity) {
-        engine->ties.capacity = engine->ties.capacity ? engine->ties.capacity * 2 : 64;
-        engine->ties.list = iso_reallocate(engine->ties.list, engine->ties.capacity * sizeof *engine->ties.list);
-    }
+    ISO_GROW(engine->ties.list, engine->ties.count, engine->ties.capacity);
     engine->ties.list[engine->ties.count] = *tie;
     engine->ties.list[engine->ties.count++].tid = aion_values_take(&engine->values, atoms, tid);
 }
@@ -135,81 +133,17 @@ static void add_edges(struct group *group)
     }
 }
 
-struct search {
-    struct group *group;
-    uint32_t *number, *low, *next_edge; /* by node; number 0: not reached */
-    uint32_t *way, *open;               /* nodes from the root; nodes whose component is not complete */
-    uint32_t way_count, open_count, numbers;
-    bool *is_open;
-};
-
-static void reach_node(struct search *search, uint32_t node)
-{
-    search->number[node] = search->low[node] = ++search->numbers;
-    search->next_edge[node] = search->group->first_edge[node];
-    search->way[search->way_count++] = node;
-    search->open[search->open_count++] = node;
-    search->is_open[node] = true;
-}
-
-/* All edges of the node were followed. If it is the root of a component, that is complete. */
-static void complete_node(struct search *search, uint32_t node)
-{
-    struct group *group = search->group;
-    uint32_t end = search->open_count, first = end, transactions = 0;
-    if (--search->way_count) {
-        uint32_t above = search->way[search->way_count - 1];
-        if (search->low[node] < search->low[above])
-            search->low[above] = search->low[node];
-    }
-    if (search->low[node] < search->number[node])
-        return;
-    do {
-        uint32_t member = search->open[--first];
-        search->is_open[member] = false;
-        transactions += member < group->members;
-    } while (search->open[first] != node);
-    for (uint32_t i = first; i < end; i++) {
-        if (search->open[i] < group->members)
-            group->on_cycle[search->open[i]] = transactions > 1;
-    }
-    search->open_count = first;
-}
-
-static void search_from(struct search *search, uint32_t root)
-{
-    reach_node(search, root);
-    while (search->way_count) {
-        uint32_t node = search->way[search->way_count - 1];
-        if (search->next_edge[node] == search->group->first_edge[node + 1]) {
-            complete_node(search, node);
-            continue;
-        }
-        uint32_t target = search->group->edges[search->next_edge[node]++];
-        if (!search->number[target])
-            reach_node(search, target);
-        else if (search->is_open[target] && search->number[target] < search->low[node])
-            search->low[node] = search->number[target];
-    }
-}
-
 static void find_cycles(struct group *group)
 {
-    size_t nodes = group->nodes;
-    uint32_t *numbers = iso_allocate_zeroed(5 * nodes + 1, sizeof *numbers);
-    struct search search = {.group = group,
-                            .number = numbers,
-                            .low = numbers + nodes,
-                            .next_edge = numbers + 2 * nodes,
-                            .way = numbers + 3 * nodes,
-                            .open = numbers + 4 * nodes};
-    search.is_open = iso_allocate_zeroed(nodes + 1, sizeof *search.is_open);
-    for (uint32_t member = 0; member < group->members; member++) {
-        if (!search.number[member])
-            search_from(&search, member);
-    }
-    iso_free(search.is_open);
-    iso_free(numbers);
+    uint32_t *component = iso_allocate(((size_t)group->nodes + 1) * sizeof *component);
+    uint32_t count = iso_components(group->nodes, group->first_edge, group->edges, component);
+    uint32_t *members = iso_allocate_zeroed((size_t)count + 1, sizeof *members); /* by component */
+    for (uint32_t member = 0; member < group->members; member++)
+        members[component[member]]++;
+    for (uint32_t member = 0; member < group->members; member++)
+        group->on_cycle[member] = members[component[member]] > 1;
+    iso_free(component);
+    iso_free(members);
 }
 
 /* ---- reporting ---- */

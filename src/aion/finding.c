@@ -6,11 +6,7 @@
 
 struct aion_finding *aion_finding_new(struct iso_aion_shard *shard, enum aion_finding_what what, uint32_t key)
 {
-    if (shard->findings.count == shard->findings.capacity) {
-        shard->findings.capacity = shard->findings.capacity ? shard->findings.capacity * 2 : 16;
-        shard->findings.list =
-            iso_reallocate(shard->findings.list, shard->findings.capacity * sizeof *shard->findings.list);
-    }
+    ISO_GROW(shard->findings.list, shard->findings.count, shard->findings.capacity);
     struct aion_finding *finding = &shard->findings.list[shard->findings.count++];
     struct aion_party nobody = {.tid = ISO_ABSENT};
     *finding = (struct aion_finding){.what = what,

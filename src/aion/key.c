@@ -5,14 +5,11 @@
 #include "base/memory.h"
 #include "verdict/unjudged.h"
 
-#define GROW(column, old, next)                                                                                        \
-    ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
-
 static void grow_keys(struct iso_aion_shard *shard)
 {
     /* in steps of 16,384 keys, so that the column is a mapping from the start and keys fall on cache lines */
     size_t old = shard->keys.capacity, next = old ? old * 2 : 16384;
-    GROW(shard->keys.list, old, next);
+    ISO_COLUMN_RESIZE(shard->keys.list, old, next);
     shard->keys.capacity = (uint32_t)next;
     iso_column_huge(shard->keys.list, next * sizeof *shard->keys.list);
 }
@@ -208,11 +205,7 @@ struct aion_cold *aion_cold_of(struct iso_aion_shard *shard, struct aion_key *ke
         key->cold = shard->cold.free;
         shard->cold.free = shard->cold.list[key->cold].first_pending;
     } else {
-        if (shard->cold.count >= shard->cold.capacity) {
-            size_t old = shard->cold.capacity, next = iso_column_capacity(old, old + 1);
-            GROW(shard->cold.list, old, next);
-            shard->cold.capacity = (uint32_t)next;
-        }
+        ISO_GROW_COLUMN(shard->cold.list, shard->cold.count, shard->cold.capacity);
         key->cold = shard->cold.count++;
     }
     shard->cold.in_use++;

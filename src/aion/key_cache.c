@@ -102,10 +102,7 @@ static void want_key(struct iso_aion *engine, struct aion_key_cache *cache, uint
     struct aion_cached_key *entry = &cache->keys[key];
     set_digest(engine, cache, key);
     struct aion_wanted_keys *wanted = &engine->shards.wanted[entry->shard];
-    if (wanted->count == wanted->capacity) {
-        wanted->capacity = wanted->capacity ? wanted->capacity * 2 : 1024;
-        wanted->list = iso_reallocate(wanted->list, wanted->capacity * sizeof *wanted->list);
-    }
+    ISO_GROW(wanted->list, wanted->count, wanted->capacity);
     wanted->list[wanted->count++] =
         (struct aion_wanted){.digest = entry->digest,
                              .hash = aion_atom_hash(&cache->history->atoms, cache->history->key_atom[key]),

@@ -7,9 +7,6 @@
 #include "base/memory.h"
 #include "verdict/unjudged.h"
 
-#define GROW(column, old, next)                                                                                        \
-    ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
-
 static struct aion_observed *observed_of(struct aion_pending *subject)
 {
     return subject->more ? subject->more : &subject->observed;
@@ -24,11 +21,7 @@ uint32_t aion_pending_new(struct iso_aion_shard *shard, uint32_t key, uint32_t t
         shard->pending.free = shard->pending.list[number].next;
         generation = shard->pending.list[number].generation + 1;
     } else {
-        if (shard->pending.count == shard->pending.capacity) {
-            size_t old = shard->pending.capacity, next = iso_column_capacity(old, old + 1);
-            GROW(shard->pending.list, old, next);
-            shard->pending.capacity = (uint32_t)next;
-        }
+        ISO_GROW_COLUMN(shard->pending.list, shard->pending.count, shard->pending.capacity);
         number = shard->pending.count++;
     }
     shard->pending.list[number] = (struct aion_pending){.key = key,

@@ -148,11 +148,7 @@ static uint32_t group_pending(struct iso_aion_shard *shard, uint32_t key, uint32
         aion_pending_add(shard, latest - 1, observed);
         return latest - 1;
     }
-    if (shard->pending.group_count == shard->pending.group_capacity) {
-        shard->pending.group_capacity = shard->pending.group_capacity ? shard->pending.group_capacity * 2 : 16;
-        shard->pending.groups =
-            iso_reallocate(shard->pending.groups, shard->pending.group_capacity * sizeof *shard->pending.groups);
-    }
+    ISO_GROW(shard->pending.groups, shard->pending.group_count, shard->pending.group_capacity);
     uint32_t number = aion_pending_new(shard, key, transaction, observed);
     shard->pending.groups[shard->pending.group_count++] = number;
     return number;

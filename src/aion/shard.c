@@ -7,9 +7,6 @@
 #include "base/fetch.h"
 #include "base/memory.h"
 
-#define GROW(column, old, next)                                                                                        \
-    ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
-
 /* Parts ahead, whose first steps are looked at: the key's line is fetched, some steps later the end of the run that the
  * step will change, and again some later its last chunk where it has a directory. */
 enum { FETCH_AHEAD = 8, FETCH_STEPS = 32 };
@@ -78,7 +75,7 @@ uint32_t aion_transaction_add(struct iso_aion_shard *shard, const struct aion_tr
     } else {
         if (shard->transactions.count == shard->transactions.capacity) {
             size_t old = shard->transactions.capacity, next = old ? old * 2 : 16384;
-            GROW(shard->transactions.list, old, next);
+            ISO_COLUMN_RESIZE(shard->transactions.list, old, next);
             shard->transactions.capacity = (uint32_t)next;
             iso_column_huge(shard->transactions.list, next * sizeof *shard->transactions.list);
         }
@@ -133,11 +130,7 @@ void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t number)
 
 static void add_reader(struct iso_aion_shard *shard, uint32_t transaction)
 {
-    if (shard->readers.count == shard->readers.capacity) {
-        size_t old = shard->readers.capacity, next = iso_column_capacity(old, old + 1);
-        GROW(shard->readers.list, old, next);
-        shard->readers.capacity = (uint32_t)next;
-    }
+    ISO_GROW_COLUMN(shard->readers.list, shard->readers.count, shard->readers.capacity);
     shard->readers.list[shard->readers.count++] = (struct aion_reader){shard->readers.last_bound, transaction};
 }
 
@@ -168,10 +161,7 @@ static bool is_earlier(const struct aion_due *left, const struct aion_due *right
 
 void aion_dues_push(struct aion_dues *dues, uint64_t time, uint32_t subject, uint32_t generation)
 {
-    if (dues->count == dues->capacity) {
-        dues->capacity = dues->capacity ? dues->capacity * 2 : 64;
-        dues->heap = iso_reallocate(dues->heap, dues->capacity * sizeof *dues->heap);
-    }
+    ISO_GROW(dues->heap, dues->count, dues->capacity);
     struct aion_due due = {time, subject, generation};
     uint32_t at = dues->count++;
     for (; at && is_earlier(&due, &dues->heap[(at - 1) / 2]); at = (at - 1) / 2)

@@ -10,8 +10,6 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
-#define GROW(column, old, next)                                                                                        \
-    ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column), (size_t)(next) * sizeof *(column)))
 enum { COMPACT_FROM = 1 << 16, SHRINK_FROM = 1 << 20, TEXT_UNIT = 16 };
 
 void aion_values_init(struct aion_values *values)
@@ -102,10 +100,10 @@ static void grow_entries(struct aion_values *values)
     size_t old = atoms->capacity, next = iso_column_capacity(old, old + 1);
     if (next > ISO_ATOM_TABLE - 1)
         iso_out_of_memory(next * sizeof *atoms->payload);
-    GROW(atoms->payload, old, next);
-    GROW(atoms->form, old, next);
-    GROW(values->holders, old, next);
-    GROW(values->hash, old, next);
+    ISO_COLUMN_RESIZE(atoms->payload, old, next);
+    ISO_COLUMN_RESIZE(atoms->form, old, next);
+    ISO_COLUMN_RESIZE(values->holders, old, next);
+    ISO_COLUMN_RESIZE(values->hash, old, next);
     atoms->capacity = (uint32_t)next;
     iso_column_huge(atoms->payload, next * sizeof *atoms->payload);
     iso_column_huge(atoms->form, next * sizeof *atoms->form);

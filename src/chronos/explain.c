@@ -10,12 +10,7 @@
 
 void chronos_add_suspect(struct chronos_shard *shard, const struct chronos_suspect *suspect)
 {
-    if (shard->suspect_count == shard->suspect_capacity) {
-        size_t old = shard->suspect_capacity, next = iso_column_capacity(old, old + 1);
-        shard->suspects =
-            iso_column_grow(shard->suspects, old * sizeof *shard->suspects, next * sizeof *shard->suspects);
-        shard->suspect_capacity = (uint32_t)next;
-    }
+    ISO_GROW_COLUMN(shard->suspects, shard->suspect_count, shard->suspect_capacity);
     shard->suspects[shard->suspect_count++] = *suspect;
 }
 

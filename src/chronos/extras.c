@@ -6,11 +6,7 @@
 
 void chronos_defer(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t prefix)
 {
-    if (shard->extra_count == shard->extra_capacity) {
-        size_t old = shard->extra_capacity, next = iso_column_capacity(old, old + 1);
-        shard->extras = iso_column_grow(shard->extras, old * sizeof *shard->extras, next * sizeof *shard->extras);
-        shard->extra_capacity = (uint32_t)next;
-    }
+    ISO_GROW_COLUMN(shard->extras, shard->extra_count, shard->extra_capacity);
     shard->extras[shard->extra_count++] = (struct chronos_extra){transaction, operation, prefix};
 }
 

@@ -22,10 +22,7 @@ struct group {
 
 static void add_version(struct group *group, struct version version)
 {
-    if (group->version_count == group->version_capacity) {
-        group->version_capacity = group->version_capacity ? group->version_capacity * 2 : 32;
-        group->versions = iso_reallocate(group->versions, group->version_capacity * sizeof *group->versions);
-    }
+    ISO_GROW(group->versions, group->version_count, group->version_capacity);
     group->versions[group->version_count++] = version;
 }
 

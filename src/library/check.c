@@ -56,10 +56,7 @@ static void add_report(struct iso_check *check, struct iso_json *json, const cha
     iso_json_space(json);
     const char *object = json->at;
     iso_json_skip(json);
-    if (check->count == check->capacity) {
-        check->capacity = iso_column_capacity(check->capacity, check->count + 1);
-        check->reports = iso_reallocate(check->reports, check->capacity * sizeof *check->reports);
-    }
+    ISO_GROW(check->reports, check->count, check->capacity);
     struct library_report *report = &check->reports[check->count++];
     *report = (struct library_report){0};
     library_report_read(report, object, (size_t)(json->at - object), level);

@@ -234,10 +234,7 @@ void open_add_literal(struct open *open, int literal)
         if (open->clause[i] == literal)
             return;
     }
-    if (open->clause_count == open->clause_capacity) {
-        open->clause_capacity = (uint32_t)iso_column_capacity(open->clause_capacity, open->clause_count + 1u);
-        open->clause = iso_reallocate(open->clause, open->clause_capacity * sizeof *open->clause);
-    }
+    ISO_GROW(open->clause, open->clause_count, open->clause_capacity);
     open->clause[open->clause_count++] = literal;
 }
 

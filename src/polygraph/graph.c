@@ -70,11 +70,7 @@ void graph_release(struct engine *engine)
 
 uint32_t graph_append(struct engine *engine, struct fact fact)
 {
-    if (engine->graph.fact_count == engine->graph.fact_capacity) {
-        size_t old = engine->graph.fact_capacity, next = iso_column_capacity(old, old + 1);
-        engine->graph.facts = iso_column_grow(engine->graph.facts, old * sizeof fact, next * sizeof fact);
-        engine->graph.fact_capacity = (uint32_t)next;
-    }
+    ISO_GROW_COLUMN(engine->graph.facts, engine->graph.fact_count, engine->graph.fact_capacity);
     fact.next_out = ISO_NONE;
     engine->graph.facts[engine->graph.fact_count] = fact;
     engine_set(engine, &engine->graph.fact_count, engine->graph.fact_count + 1);
@@ -109,12 +105,8 @@ uint64_t graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to, ui
 
 void graph_note_successor(struct engine *engine, uint32_t version, uint32_t later)
 {
-    if (engine->saturation.successor_count == engine->saturation.successor_capacity) {
-        size_t old = engine->saturation.successor_capacity, next = iso_column_capacity(old, old + 1),
-               size = sizeof *engine->saturation.successors;
-        engine->saturation.successors = iso_column_grow(engine->saturation.successors, old * size, next * size);
-        engine->saturation.successor_capacity = (uint32_t)next;
-    }
+    ISO_GROW_COLUMN(engine->saturation.successors, engine->saturation.successor_count,
+                    engine->saturation.successor_capacity);
     uint32_t successor = engine->saturation.successor_count;
     engine->saturation.successors[successor].version = later;
     engine->saturation.successors[successor].next = engine->saturation.first_successor[version];

@@ -171,11 +171,7 @@ static void add_reason(struct lookahead *lookahead, struct reason reason)
         if (lookahead->reasons[i].step == reason.step)
             return;
     }
-    if (lookahead->reason_count == lookahead->reason_capacity) {
-        lookahead->reason_capacity =
-            (uint32_t)iso_column_capacity(lookahead->reason_capacity, lookahead->reason_count + 1u);
-        lookahead->reasons = iso_reallocate(lookahead->reasons, lookahead->reason_capacity * sizeof reason);
-    }
+    ISO_GROW(lookahead->reasons, lookahead->reason_count, lookahead->reason_capacity);
     lookahead->reasons[lookahead->reason_count++] = reason;
 }
 

@@ -21,10 +21,7 @@ static void keep_path(struct explanation *search, uint32_t from, uint32_t to)
     const struct engine *engine = search->engine;
     search->path_count = 0;
     for (uint32_t node = to; node != from || search->path_count == 0;) {
-        if (search->path_count == search->path_capacity) {
-            search->path_capacity = (uint32_t)iso_column_capacity(search->path_capacity, search->path_count + 1u);
-            search->path = iso_reallocate(search->path, search->path_capacity * sizeof *search->path);
-        }
+        ISO_GROW(search->path, search->path_count, search->path_capacity);
         search->path[search->path_count++] = search->by[node];
         node = search->by[node] == OWN_EDGE ? node - 1 : engine->graph.facts[search->by[node]].from;
     }

@@ -44,22 +44,13 @@ struct placement_clauses {
 
 static void add_term(struct placement_clauses *clauses_of_lists, struct term term)
 {
-    if (clauses_of_lists->term_count == clauses_of_lists->term_capacity) {
-        size_t old = clauses_of_lists->term_capacity, next = iso_column_capacity(old, old + 1);
-        clauses_of_lists->terms = iso_column_grow(clauses_of_lists->terms, old * sizeof term, next * sizeof term);
-        clauses_of_lists->term_capacity = next;
-    }
+    ISO_GROW_COLUMN(clauses_of_lists->terms, clauses_of_lists->term_count, clauses_of_lists->term_capacity);
     clauses_of_lists->terms[clauses_of_lists->term_count++] = term;
 }
 
 static void end_clause(struct placement_clauses *clauses_of_lists)
 {
-    if (clauses_of_lists->clause_count == clauses_of_lists->clause_capacity) {
-        size_t old = clauses_of_lists->clause_capacity, next = iso_column_capacity(old, old + 1),
-               size = sizeof *clauses_of_lists->clauses;
-        clauses_of_lists->clauses = iso_column_grow(clauses_of_lists->clauses, old * size, next * size);
-        clauses_of_lists->clause_capacity = (uint32_t)next;
-    }
+    ISO_GROW_COLUMN(clauses_of_lists->clauses, clauses_of_lists->clause_count, clauses_of_lists->clause_capacity);
     clauses_of_lists->clauses[clauses_of_lists->clause_count++] =
         (struct told_clause){clauses_of_lists->term_count, clauses_of_lists->list_number};
 }

@@ -26,11 +26,7 @@ void placements_begin(struct engine *engine, struct repeating_list list)
 void placements_add(struct engine *engine, struct placement placement)
 {
     struct placements *placements = engine->placements;
-    if (placements->count == placements->capacity) {
-        size_t old = placements->capacity, next = iso_column_capacity(old, old + 1), size = sizeof placement;
-        placements->items = iso_column_grow(placements->items, old * size, next * size);
-        placements->capacity = (uint32_t)next;
-    }
+    ISO_GROW_COLUMN(placements->items, placements->count, placements->capacity);
     placements->items[placements->count++] = placement;
     placements->lists[placements->list_count - 1].end = placements->count;
 }

@@ -7,22 +7,13 @@
 
 void search_log(struct search *search, uint32_t *where)
 {
-    if (search->log_count == search->log_capacity) {
-        size_t old = search->log_capacity, next = iso_column_capacity(old, old + 1);
-        search->log = iso_column_grow(search->log, old * sizeof *search->log, next * sizeof *search->log);
-        search->log_capacity = next;
-    }
+    ISO_GROW_COLUMN(search->log, search->log_count, search->log_capacity);
     search->log[search->log_count++] = (struct change){where, *where};
 }
 
 void search_set_vector(struct search *search, stamp_vector *where, stamp_vector value)
 {
-    if (search->clock_log_count == search->clock_log_capacity) {
-        size_t old = search->clock_log_capacity, next = iso_column_capacity(old, old + 1);
-        search->clock_log =
-            iso_column_grow(search->clock_log, old * sizeof *search->clock_log, next * sizeof *search->clock_log);
-        search->clock_log_capacity = next;
-    }
+    ISO_GROW_COLUMN(search->clock_log, search->clock_log_count, search->clock_log_capacity);
     search->clock_log[search->clock_log_count++] = (struct clock_change){where, *where};
     *where = value;
 }
@@ -38,11 +29,7 @@ static bool is_near(const struct search *search, uint32_t node)
 
 static void log_look(struct search *search, uint32_t node, uint64_t groups)
 {
-    if (search->look_count == search->look_capacity) {
-        size_t old = search->look_capacity, next = iso_column_capacity(old, old + 1);
-        search->looks = iso_column_grow(search->looks, old * sizeof *search->looks, next * sizeof *search->looks);
-        search->look_capacity = next;
-    }
+    ISO_GROW_COLUMN(search->looks, search->look_count, search->look_capacity);
     search->looks[search->look_count++] = (struct look){groups, node};
 }
 

@@ -30,11 +30,7 @@ static void make_clocks(struct engine *engine)
 
 static void add_reason(struct explanation *explanation, struct fact reason)
 {
-    if (explanation->pruned_count == explanation->pruned_capacity) {
-        uint32_t old = explanation->pruned_capacity, next = (uint32_t)iso_column_capacity(old, old + 1u);
-        explanation->pruned = iso_column_grow(explanation->pruned, old * sizeof reason, next * sizeof reason);
-        explanation->pruned_capacity = next;
-    }
+    ISO_GROW_COLUMN(explanation->pruned, explanation->pruned_count, explanation->pruned_capacity);
     explanation->pruned[explanation->pruned_count++] = reason;
 }
 

@@ -125,10 +125,7 @@ static uint32_t find_components(struct scc_finder *finder)
 
 static void add_scc(struct windows *windows, uint32_t first, uint32_t end)
 {
-    if (windows->scc_count == windows->scc_capacity) {
-        windows->scc_capacity = (uint32_t)iso_column_capacity(windows->scc_capacity, windows->scc_count + 1u);
-        windows->sccs = iso_reallocate(windows->sccs, windows->scc_capacity * sizeof *windows->sccs);
-    }
+    ISO_GROW(windows->sccs, windows->scc_count, windows->scc_capacity);
     windows->sccs[windows->scc_count++] = (struct scc){first, end};
 }
 

@@ -19,10 +19,7 @@ enum { PATIENCE = 12, FIRST_JUMP = 4, LONGEST_JUMP = 1024 };
 
 static void add_option(struct search *search, uint32_t chain)
 {
-    if (search->option_count == search->option_capacity) {
-        search->option_capacity = (uint32_t)iso_column_capacity(search->option_capacity, search->option_count + 1u);
-        search->options = iso_reallocate(search->options, search->option_capacity * sizeof *search->options);
-    }
+    ISO_GROW(search->options, search->option_count, search->option_capacity);
     search->options[search->option_count++] = chain;
 }
 

@@ -127,11 +127,7 @@ static bool find_path(struct open *open, uint32_t from, uint32_t to)
 
 static void add_cycle_edge(struct open *open, uint32_t edge)
 {
-    if (open->cycle_edge_count == open->cycle_edge_capacity) {
-        open->cycle_edge_capacity =
-            (uint32_t)iso_column_capacity(open->cycle_edge_capacity, open->cycle_edge_count + 1u);
-        open->cycle_edges = iso_reallocate(open->cycle_edges, open->cycle_edge_capacity * sizeof *open->cycle_edges);
-    }
+    ISO_GROW(open->cycle_edges, open->cycle_edge_count, open->cycle_edge_capacity);
     open->cycle_edges[open->cycle_edge_count++] = edge;
 }
 

@@ -93,12 +93,7 @@ static void move_nodes(struct topological *topological, uint32_t first, uint32_t
 
 static void append_edge(struct topological *topological, uint32_t from, uint32_t to)
 {
-    if (topological->added_count == topological->added_capacity) {
-        size_t old = topological->added_capacity, next = iso_column_capacity(old, old + 1),
-               size = sizeof *topological->added;
-        topological->added = iso_column_grow(topological->added, old * size, next * size);
-        topological->added_capacity = (uint32_t)next;
-    }
+    ISO_GROW_COLUMN(topological->added, topological->added_count, topological->added_capacity);
     topological->added[topological->added_count] = (struct added_edge){from, to, topological->first_added[from]};
     topological->first_added[from] = topological->added_count++;
 }

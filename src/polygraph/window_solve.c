@@ -101,10 +101,7 @@ static void add_block(struct window *window, uint32_t key, uint32_t version)
         first--;
     while (end < engine->versions.first[key + 1] && is_inside(window, commit_position(windows, windows->sorted[end])))
         end++;
-    if (window->block_count == window->block_capacity) {
-        window->block_capacity = (uint32_t)iso_column_capacity(window->block_capacity, window->block_count + 1u);
-        window->blocks = iso_reallocate(window->blocks, window->block_capacity * sizeof *window->blocks);
-    }
+    ISO_GROW(window->blocks, window->block_count, window->block_capacity);
     uint64_t pairs = (uint64_t)(end - first) * (end - first - 1) / 2;
     window->too_much |= pairs + window->pair_count > MOST_PAIRS;
     window->blocks[window->block_count++] = (struct block){first, end - first, key, window->pair_count};
@@ -117,10 +114,7 @@ static int add_choice(struct window *window, uint32_t read, uint32_t version)
 {
     int variable = (int)(window->pair_count + window->choice_count + 1);
     int literal = version == window->windows->seen[read] ? variable : -variable;
-    if (window->choice_count == window->choice_capacity) {
-        window->choice_capacity = (uint32_t)iso_column_capacity(window->choice_capacity, window->choice_count + 1u);
-        window->choices = iso_reallocate(window->choices, window->choice_capacity * sizeof *window->choices);
-    }
+    ISO_GROW(window->choices, window->choice_count, window->choice_capacity);
     window->choices[window->choice_count++] = (struct choice){read, version, literal};
     return literal;
 }
@@ -130,11 +124,7 @@ static int add_choice(struct window *window, uint32_t read, uint32_t version)
 static void put_edge(struct window *window, uint32_t from, uint32_t to, int first, int second)
 {
     uint32_t from_position = window->windows->position[from], to_position = window->windows->position[to];
-    if (window->edge_count == window->edge_capacity) {
-        size_t old = window->edge_capacity, next = iso_column_capacity(old, old + 1), size = sizeof *window->edges;
-        window->edges = iso_column_grow(window->edges, old * size, next * size);
-        window->edge_capacity = (uint32_t)next;
-    }
+    ISO_GROW_COLUMN(window->edges, window->edge_count, window->edge_capacity);
     window->edges[window->edge_count++] =
         (struct bound){from_position - window->first, to_position - window->first, first, second};
     window->too_much |= window->edge_count > MOST_EDGES;
@@ -286,10 +276,7 @@ static uint32_t version_before(const struct window *window, uint32_t key)
 
 static void add_literal(struct window *window, int literal)
 {
-    if (window->clause_count == window->clause_capacity) {
-        window->clause_capacity = (uint32_t)iso_column_capacity(window->clause_capacity, window->clause_count + 1u);
-        window->clause = iso_reallocate(window->clause, window->clause_capacity * sizeof *window->clause);
-    }
+    ISO_GROW(window->clause, window->clause_count, window->clause_capacity);
     window->clause[window->clause_count++] = literal;
 }
 
