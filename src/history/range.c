@@ -38,7 +38,8 @@ void history_append_ranges(struct iso_history *history, const struct iso_history
 {
     if (!block->ranges.count)
         return;
-    ISO_RESERVE_COLUMN(history->ranges.list, (size_t)history->ranges.count + block->ranges.count, history->ranges.capacity);
+    ISO_RESERVE_COLUMN(history->ranges.list, (size_t)history->ranges.count + block->ranges.count,
+                       history->ranges.capacity);
     for (uint32_t i = 0; i < block->ranges.count; i++) {
         struct iso_range range = block->ranges.list[i];
         range.transaction += history->transaction_count;

@@ -8,7 +8,7 @@
 
 enum { FIRST_SLOTS = 64 };
 
-/* One multiplication by a secret number, as iso_hash_number: the tag is the lower half, what chooses the table above. */
+/* One multiplication by a secret number: the tag is the lower half, what chooses the table above. */
 static uint64_t hash_of(const struct spill_table *table, uint64_t digest)
 {
     unsigned __int128 product = (unsigned __int128)(digest ^ table->seed.number) * table->seed.factor;
