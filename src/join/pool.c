@@ -439,6 +439,8 @@ void join_rebuild_texts(struct iso_join *join)
         keep(&kept, &join->texts.atoms, &join->keys.list[i].value);
     for (uint32_t i = 0; i < join->lanes.count; i++)
         keep_identity(&kept, &join->texts.atoms, &join->lanes.list[i].current);
+    keep_identity(&kept, &join->texts.atoms, &join->begun.identity);
+    keep_identity(&kept, &join->texts.atoms, &join->end.of);
     iso_atoms_release(&join->texts.atoms);
     join->texts.atoms = kept;
     join->texts.kept = kept.count;
