@@ -219,6 +219,9 @@ void iso_history_set_lock(struct iso_history *history);
  * the snapshot. */
 void iso_history_range(struct iso_history *history, const struct iso_range *range, uint32_t rows);
 
+/* ISO_BAD_INPUT, with file and line, if there is a row set: for who judges streams, where keys are not known beforehand. */
+enum iso_status iso_history_refuse_ranges(const struct iso_history *history, struct iso_error *error);
+
 /* True if the operation belongs to a row set; `is_row`: to one of its rows, not to what it lacks. */
 bool iso_history_in_range(const struct iso_history *finished, uint32_t operation, bool *is_row);
 

@@ -87,6 +87,16 @@ bool history_same_ranges(const struct iso_history *history, struct history_range
     return true;
 }
 
+enum iso_status iso_history_refuse_ranges(const struct iso_history *history, struct iso_error *error)
+{
+    char location[512];
+    if (!history->ranges.count)
+        return ISO_OK;
+    iso_history_location_text(history, history->ranges.list[0].transaction, location, sizeof location);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: a row set: they are judged in files, by check, not yet in streams",
+                         location);
+}
+
 bool iso_history_in_range(const struct iso_history *history, uint32_t operation, bool *is_row)
 {
     if (!history->ranges.count)

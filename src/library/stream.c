@@ -186,7 +186,8 @@ enum iso_status iso_stream_push(struct iso_stream *stream, uint32_t source, stru
                                 uint64_t now, struct iso_error *error)
 {
     uint32_t count = iso_transactions_count(transactions);
-    if (check_source(stream, source, error) != ISO_OK || library_need_building(transactions, error) != ISO_OK)
+    if (check_source(stream, source, error) != ISO_OK || library_need_building(transactions, error) != ISO_OK ||
+        iso_history_refuse_ranges(&transactions->history, error) != ISO_OK)
         return error->status;
     if (count) {
         stream->brought->transactions = &transactions->history;

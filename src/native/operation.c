@@ -44,7 +44,8 @@ static bool read_kind(struct iso_native *native, struct native_operation *operat
         return false;
     operation->is_set = equals_in_any_case(&text, "q") || equals_in_any_case(&text, "query");
     if (operation->is_set)
-        return native->of_file || native_refuse(native, at, "a row set: they are judged in files, not yet in streams");
+        return native->of_file ||
+               native_refuse(native, at, "a row set: they are judged in files, by check, not yet in streams");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         operation->kind = kinds[i].kind;
         if (equals_in_any_case(&text, kinds[i].letter) || equals_in_any_case(&text, kinds[i].word))

@@ -32,7 +32,8 @@ enum iso_status app_records_read(struct app_records *records, struct iso_pipelin
         return ISO_OK;
     records->history = iso_allocate(sizeof *records->history);
     iso_history_init(records->history);
-    if (iso_read_history(&records->path, 1, &how, records->history, error) == ISO_OK)
+    if (iso_read_history(&records->path, 1, &how, records->history, error) == ISO_OK &&
+        iso_history_refuse_ranges(records->history, error) == ISO_OK)
         rename_inputs(iso_pipeline_inputs(pipeline), records->history);
     return error->status;
 }

@@ -291,6 +291,23 @@ static void deadlines_follow_the_time_that_is_passed_in(void **state)
     iso_transactions_free(set);
 }
 
+static void row_sets_are_for_files(void **state)
+{
+    (void)state;
+    struct iso_error error = ISO_NO_ERROR;
+    struct iso_transactions *set = iso_transactions_new();
+    struct iso_stream *stream = iso_stream_new(NULL, NULL, NULL, NULL, &error);
+    uint32_t source = iso_stream_source(stream, "one", 0);
+    assert_int_equal(iso_transactions_load(set, "tests/data/explain/EXT-missing-row/history.jsonl", NULL, &error),
+                     ISO_OK);
+    assert_refuses(&error, iso_stream_push(stream, source, set, 0, &error), "history.jsonl:2: a row set");
+    struct iso_check *check = iso_check_new(set, NULL, &error);
+    assert_int_equal(iso_check_outcome(check), ISO_IS_VIOLATED);
+    iso_check_free(check);
+    iso_stream_free(stream);
+    iso_transactions_free(set);
+}
+
 static void bad_records_may_be_skipped(void **state)
 {
     (void)state;
@@ -355,6 +372,7 @@ int main(void)
         cmocka_unit_test(evidence_is_written),
         cmocka_unit_test(a_stream_that_is_stopped_stays_so),
         cmocka_unit_test(deadlines_follow_the_time_that_is_passed_in),
+        cmocka_unit_test(row_sets_are_for_files),
         cmocka_unit_test(bad_records_may_be_skipped),
         cmocka_unit_test(refused_memory_goes_to_the_handler_or_aborts),
     };
