@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "history/history_private.h"
 
 enum { MOST_IMPLIED = 1u << 28 }; /* reads that row sets add to a history */
@@ -55,13 +56,7 @@ struct history_range_run history_ranges_of(const struct iso_history *history, ui
                                            uint32_t high)
 {
     uint32_t end = high;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (history->ranges.list[middle].transaction < transaction)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle, history->ranges.list[middle].transaction < transaction);
     while (high < end && history->ranges.list[high].transaction == transaction)
         high++;
     return (struct history_range_run){low, high};
@@ -147,14 +142,8 @@ static uint32_t keys_before(const struct universe *universe, iso_atom bound, boo
 {
     const struct iso_history *history = universe->history;
     uint32_t low = 0, high = history->key_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        int order = iso_atom_compare(&history->atoms, history->key_atom[universe->keys[middle]], bound);
-        if (order < 0 || (too && !order))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ISO_BISECT(low, high, middle,
+               iso_atom_compare(&history->atoms, history->key_atom[universe->keys[middle]], bound) < too);
     return low;
 }
 

@@ -1,4 +1,8 @@
 /* Row sets of the native format: bounds, and the rows that were found between them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
 #include "history/index.h"
 #include "native/native_private.h"
 
@@ -33,13 +37,44 @@ bool native_read_rows(struct iso_native *native, struct iso_history *history, st
     return native->json.code == ISO_JSON_FINE || native_scanner_fault(native);
 }
 
+static int compare_keys(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* A key of the last `rows` operations that stands there twice, or ISO_NONE. */
+static uint32_t repeated_key(const struct iso_history *history, uint32_t rows)
+{
+    const uint32_t *keys = history->key + history->operation_count - rows;
+    uint32_t found = ISO_NONE, ascending = 1;
+    while (ascending < rows && keys[ascending - 1] < keys[ascending])
+        ascending++;
+    if (ascending >= rows)
+        return ISO_NONE;
+    uint32_t *sorted = iso_allocate(rows * sizeof *sorted);
+    memcpy(sorted, keys, rows * sizeof *sorted);
+    qsort(sorted, rows, sizeof *sorted, compare_keys);
+    for (uint32_t i = 1; i < rows; i++)
+        found = sorted[i] == sorted[i - 1] ? sorted[i] : found;
+    iso_free(sorted);
+    return found;
+}
+
+static bool refuse_row(struct iso_native *native, const char *at, const struct iso_history *history, uint32_t key,
+                       const char *why)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *text = iso_atom_text(&history->atoms, history->key_atom[key], buffer, &length);
+    return native_refuse(native, at, "row %.*s %s", (int)(length < 60 ? length : 60), text, why);
+}
+
 bool native_check_set(struct iso_native *native, const char *at, const struct iso_history *history,
                       const struct native_operation *operation)
 {
     const struct iso_range *range = &operation->range;
     const struct iso_atoms *atoms = &history->atoms;
-    char buffer[ISO_ATOM_TEXT_MAX];
-    size_t length;
     if (range->from != ISO_ABSENT && range->to != ISO_ABSENT && iso_atom_compare(atoms, range->from, range->to) > 0)
         return native_refuse(native, at,
                              "a row set from above its end, expected \"from\" at or below \"to\": integers "
@@ -49,9 +84,8 @@ bool native_check_set(struct iso_native *native, const char *at, const struct is
         if ((range->from == ISO_ABSENT || iso_atom_compare(atoms, range->from, key) <= 0) &&
             (range->to == ISO_ABSENT || iso_atom_compare(atoms, key, range->to) <= 0))
             continue;
-        const char *text = iso_atom_text(atoms, key, buffer, &length);
-        return native_refuse(native, at, "row %.*s lies outside of the bounds of its set",
-                             (int)(length < 60 ? length : 60), text);
+        return refuse_row(native, at, history, history->key[o], "lies outside of the bounds of its set");
     }
-    return true;
+    uint32_t twice = repeated_key(history, operation->rows);
+    return twice == ISO_NONE || refuse_row(native, at, history, twice, "stands in its set twice");
 }

@@ -157,6 +157,7 @@ static void mistakes(void **state)
          "a row set with \"v\", expected {\"t\":\"q\",\"from\":..,\"to\":..,\"rows\":{..}}"},
         {"{'t':'r','k':1,'rows':{}}", "an operation on one key with members of a row set, expected \"t\":\"q\""},
         {"{'t':'w','k':1,'v':1,'from':1}", "an operation on one key with members of a row set, expected \"t\":\"q\""},
+        {"{'t':'q','rows':{'9':1,'8':1,'9':2}}", "row 9 stands in its set twice"},
         {"{'t':'q','rows':[1]}", "rows is a list, expected an object, key by key: {\"7\":\"value\"}"},
         {"{'t':'q','rows':{'1':null}}", "a row that is null, expected a value: what is not there is left out"},
         {"{'t':'q','rows':{},'from':'a','to':7}",
