@@ -14,19 +14,10 @@ enum { FETCH_AHEAD = 8, FETCH_STEPS = 32 };
 /* So many keys, and the ends of their runs, stay in the second level cache. */
 enum { KEYS_IN_CACHE = 1 << 12 };
 
-struct iso_aion_shard *iso_aion_shard_new(const struct aion_shard_options *options)
+struct iso_aion_shard *iso_aion_shard_new(const struct iso_aion_options *options)
 {
     struct iso_aion_shard *shard = iso_allocate_zeroed(1, sizeof *shard);
-    shard->options.level = options->level;
-    shard->options.finality_timeout_ms = options->finality_timeout_ms;
-    shard->options.emit_after_ms = options->emit_after_ms;
-    shard->options.is_whole_row = options->is_whole_row;
-    shard->options.context = options->context;
-    shard->options.max_per_key = options->max_per_key;
-    shard->options.grounds = options->grounds;
-    shard->options.is_doubted = options->is_doubted;
-    shard->options.conflict_window = options->conflict_window;
-    shard->options.tires_soon = options->tires_soon;
+    shard->options = *options;
     aion_pool_init(&shard->pool);
     aion_values_init(&shard->values);
     shard->keys.initial = ISO_ABSENT;

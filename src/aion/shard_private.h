@@ -34,7 +34,7 @@ struct aion_findings {
 };
 
 struct iso_aion_shard {
-    struct aion_shard_options options;
+    struct iso_aion_options options;
     struct aion_shard_time time;
     struct aion_pool pool;
     struct aion_values values;

@@ -33,11 +33,11 @@ static const struct option {
     {"timeout", OPTION_NUMBER, PLACE(timeout_ms), UINT64_MAX, NULL},
     {"drift", OPTION_NUMBER, PLACE(judge.order.drift), UINT64_MAX, NULL},
     {"memory", OPTION_NUMBER, PLACE(memory), UINT64_MAX, NULL},
-    {"retention", OPTION_NUMBER, PLACE(stream.retention), UINT64_MAX, NULL},
+    {"retention", OPTION_NUMBER, PLACE(stream.engine.retention), UINT64_MAX, NULL},
     {"max-ahead", OPTION_NUMBER, PLACE(stream.max_ahead), UINT64_MAX, NULL},
-    {"finality-timeout", OPTION_NUMBER, PLACE(stream.finality_timeout_ms), UINT64_MAX, NULL},
+    {"finality-timeout", OPTION_NUMBER, PLACE(stream.engine.finality_timeout_ms), UINT64_MAX, NULL},
     {"idle-timeout", OPTION_NUMBER, PLACE(stream.idle_timeout_ms), UINT64_MAX, NULL},
-    {"settle", OPTION_NUMBER, PLACE(stream.settle_ms), UINT64_MAX, NULL},
+    {"settle", OPTION_NUMBER, PLACE(stream.engine.settle_ms), UINT64_MAX, NULL},
 };
 
 void library_options_init(struct iso_options *options)
@@ -45,7 +45,7 @@ void library_options_init(struct iso_options *options)
     *options = (struct iso_options){.threads = 1};
     iso_judge_options_init(&options->judge);
     iso_pipeline_options_init(&options->stream);
-    options->stream.retention = 0;
+    options->stream.engine.retention = 0;
 }
 
 struct iso_options *iso_options_new(void)
@@ -161,14 +161,14 @@ struct iso_pipeline_options library_stream_options(const struct iso_options *opt
 {
     struct iso_pipeline_options stream = options->stream;
     unsigned threads = library_threads(options);
-    stream.level = (enum iso_level)options->level;
-    stream.session_order = !options->no_session_order;
+    stream.engine.level = (enum iso_level)options->level;
+    stream.engine.session_order = !options->no_session_order;
     stream.on_bad_record = options->on_bad_record ? ISO_BAD_SKIP : ISO_BAD_FAIL;
-    stream.shards = threads < ISO_AION_SHARDS ? threads : ISO_AION_SHARDS;
+    stream.engine.shards = threads < ISO_AION_SHARDS ? threads : ISO_AION_SHARDS;
     stream.max_violations = options->judge.times.max_violations;
-    stream.max_per_key = options->judge.times.max_per_key;
-    stream.memory_limit = options->memory;
-    stream.retention = stream.retention ? stream.retention : ISO_AION_FOREVER;
-    stream.spill = options->spill;
+    stream.engine.max_per_key = options->judge.times.max_per_key;
+    stream.engine.memory_limit = options->memory;
+    stream.engine.retention = stream.engine.retention ? stream.engine.retention : ISO_AION_FOREVER;
+    stream.engine.spill = options->spill;
     return stream;
 }

@@ -89,7 +89,7 @@ static struct iso_spellers spellers_of(const struct iso_pipeline *pipeline, cons
 {
     enum iso_violation_kind kind = event->kind;
     bool probe = pipeline_is_probe(event, &kind), of_rows = event->axiom == ISO_CDC || probe;
-    bool has_records = pipeline->options.clients || pipeline->stats.intake.records;
+    bool has_records = pipeline->options.join.clients || pipeline->stats.intake.records;
     return (struct iso_spellers){.client = has_records && !(of_rows && kind == ISO_BEFORE_IMAGE),
                                  .write = of_rows && (kind == ISO_OTHER_VALUE || kind == ISO_MISSING)};
 }

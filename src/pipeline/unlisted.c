@@ -68,7 +68,7 @@ void pipeline_count_unlisted(struct iso_pipeline *pipeline, const struct iso_aio
 static uint64_t id_of(const struct iso_pipeline *pipeline, const struct unlisted_count *count)
 {
     const struct iso_atoms *atoms = &pipeline->reports.unlisted.atoms;
-    struct iso_aion_event event = {.level = pipeline->options.level,
+    struct iso_aion_event event = {.level = pipeline->options.engine.level,
                                    .axiom = count->axiom,
                                    .transaction = {.atoms = atoms, .tid = ISO_ABSENT},
                                    .other = {.atoms = atoms, .tid = ISO_ABSENT},

@@ -48,7 +48,7 @@ static void open_pipeline(struct bench *bench, uint64_t idle_timeout_ms, uint32_
     *bench = (struct bench){.pipeline = NULL};
     iso_pipeline_options_init(&options);
     options.idle_timeout_ms = idle_timeout_ms;
-    options.max_per_key = max_per_key ? max_per_key : options.max_per_key;
+    options.engine.max_per_key = max_per_key ? max_per_key : options.engine.max_per_key;
     options.sink = sink;
     options.sink_context = options.context = bench;
     options.on_idle = on_idle;
@@ -197,8 +197,8 @@ static void clock_that_jumps_a_year(void **state)
     open_bench(&bench, 0);
     iso_pipeline_free(bench.pipeline);
     iso_pipeline_options_init(&options);
-    options.retention = 100 * STEP;
-    options.session_order = false;
+    options.engine.retention = 100 * STEP;
+    options.engine.session_order = false;
     options.sink = sink;
     options.sink_context = options.context = &bench;
     bench.pipeline = iso_pipeline_new(&options);
@@ -492,7 +492,7 @@ static void timestamp_that_is_absent(void **state)
     open_single(&bench);
     iso_pipeline_free(bench.pipeline);
     iso_pipeline_options_init(&options);
-    options.level = ISO_SER;
+    options.engine.level = ISO_SER;
     options.sink = sink;
     options.sink_context = options.context = &bench;
     bench.pipeline = iso_pipeline_new(&options);
@@ -520,7 +520,7 @@ static void final_lines_are_taken_back(void **state)
     iso_pipeline_options_init(&options);
     options.sink = sink;
     options.sink_context = options.context = &bench;
-    options.finality_timeout_ms = 1000;
+    options.engine.finality_timeout_ms = 1000;
     options.final_only = true;
     bench.pipeline = iso_pipeline_new(&options);
     iso_pipeline_route(bench.pipeline, "t",
