@@ -59,7 +59,7 @@ void iso_aion_free(struct iso_aion *engine)
         aion_batch_release(&engine->shards.batch[s]);
         iso_free(engine->shards.wanted[s].list);
     }
-    aion_held_release(engine);
+    aion_unknown_release(engine);
     aion_group_release(&engine->group);
     aion_reorder_front_release(&engine->reorder);
     aion_key_cache_release(&engine->cache);
@@ -371,7 +371,7 @@ void aion_trim_all(struct iso_aion *engine)
     pass_limit(engine, 0);
     run_on_shards(engine, SWEEP);
     aion_sessions_trim(engine);
-    aion_held_trim(engine, engine->time.floor);
+    aion_unknown_trim(engine, engine->time.floor);
     if (engine->dedup.slots)
         aion_dedup_rebuild(&engine->dedup, engine->time.floor);
 }
@@ -381,7 +381,7 @@ static void advance_time(struct iso_aion *engine)
     aion_set_floor(engine);
     pass_limit(engine, engine->time.floor);
     aion_sessions_sweep(engine);
-    aion_held_sweep(engine);
+    aion_unknown_sweep(engine);
     aion_spill(engine);
     aion_fit(engine);
 }

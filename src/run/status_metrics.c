@@ -186,7 +186,7 @@ static void put_spill(struct app_status *status, const struct iso_aion_spilt *sp
     put_count(status, ISO_METRIC_SPILL_KEYS, spilt->keys);
     put_count(status, ISO_METRIC_SPILL_DISK, spilt->disk);
     put_count(status, ISO_METRIC_SPILL_LIVING, spilt->living);
-    put_count(status, ISO_METRIC_SPILL_HELD, spilt->held);
+    put_count(status, ISO_METRIC_SPILL_HELD, spilt->archived);
     put_count(status, ISO_METRIC_SPILL_READ, spilt->read);
     put_count(status, ISO_METRIC_SPILL_WRITTEN, spilt->written);
 }
