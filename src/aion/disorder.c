@@ -112,11 +112,7 @@ static uint32_t new_disorder(struct aion_sessions *sessions)
     if (sessions->free_disorder) {
         sessions->free_disorder = sessions->disorders[number].next_free;
     } else {
-        if (sessions->disorder_count == sessions->disorder_capacity) {
-            sessions->disorder_capacity = sessions->disorder_capacity ? 2 * sessions->disorder_capacity : 16;
-            sessions->disorders =
-                iso_reallocate(sessions->disorders, sessions->disorder_capacity * sizeof *sessions->disorders);
-        }
+        ISO_GROW(sessions->disorders, sessions->disorder_count, sessions->disorder_capacity);
         number = sessions->disorder_count++;
     }
     sessions->disorders[number] = (struct aion_disorder){.next_free = 0};

@@ -206,10 +206,7 @@ static void add_fresh(struct iso_aion_shard *shard, struct aion_pending *subject
     struct aion_dues *fresh = &shard->pending.fresh;
     if (subject->fresh)
         return;
-    if (fresh->count == fresh->capacity) {
-        fresh->capacity = fresh->capacity ? fresh->capacity * 2 : 64;
-        fresh->heap = iso_reallocate(fresh->heap, fresh->capacity * sizeof *fresh->heap);
-    }
+    ISO_GROW(fresh->heap, fresh->count, fresh->capacity);
     fresh->heap[fresh->count++] = (struct aion_due){0, (uint32_t)(subject - shard->pending.list), subject->generation};
     subject->fresh = true;
 }

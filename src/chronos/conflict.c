@@ -56,10 +56,7 @@ void chronos_contest(struct chronos_shard *shard, uint32_t key)
     struct chronos_contested *contested = &shard->contested;
     if (state->contested)
         return;
-    if (contested->count == contested->capacity) {
-        contested->capacity = contested->capacity ? contested->capacity * 2 : 64;
-        contested->keys = iso_reallocate(contested->keys, contested->capacity * sizeof *contested->keys);
-    }
+    ISO_GROW(contested->keys, contested->count, contested->capacity);
     contested->keys[contested->count++] = key;
     state->contested = contested->count;
 }
@@ -178,10 +175,7 @@ static void add_range(struct conflicts *conflicts, struct range range)
     size_t limit = conflicts->shard->verdict->limit;
     if (conflicts->pruned && compare_ranges(&range, &conflicts->ranges[limit - 1], conflicts) > 0)
         return;
-    if (conflicts->range_count == conflicts->range_capacity) {
-        conflicts->range_capacity = conflicts->range_capacity ? conflicts->range_capacity * 2 : 256;
-        conflicts->ranges = iso_reallocate(conflicts->ranges, conflicts->range_capacity * sizeof *conflicts->ranges);
-    }
+    ISO_GROW(conflicts->ranges, conflicts->range_count, conflicts->range_capacity);
     conflicts->ranges[conflicts->range_count++] = range;
     if (limit && conflicts->range_count >= 2 * limit + 64) {
         sort_ranges(conflicts);

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "base/memory.h"
 #include "pipeline/findings.h"
 
@@ -14,26 +13,12 @@ static iso_atom keep(struct findings *findings, const struct iso_atoms *atoms, i
     return atoms && atom != ISO_ABSENT ? iso_atoms_copy(&findings->atoms, atoms, atom) : ISO_ABSENT;
 }
 
-/* The slot of an id, or that where it would stand. Ids are digests. */
-static size_t *slot_of(const struct findings *findings, uint64_t id)
-{
-    size_t at = iso_hash_number(id) & findings->mask;
-    while (findings->slots[at] && findings->list[findings->slots[at] - 1].id != id)
-        at = (at + 1) & findings->mask;
-    return &findings->slots[at];
-}
-
 void findings_index(struct findings *findings)
 {
-    size_t size = 64;
-    while (size < 4 * findings->count)
-        size *= 2;
-    iso_free(findings->slots);
-    findings->slots = iso_allocate_zeroed(size, sizeof *findings->slots);
-    findings->mask = size - 1;
+    iso_number_map_clear(&findings->by_id);
     for (size_t i = 0; i < findings->count; i++)
         if (findings->list[i].text)
-            *slot_of(findings, findings->list[i].id) = i + 1;
+            iso_number_map_put(&findings->by_id, findings->list[i].id, (uint32_t)i);
 }
 
 struct finding *findings_add(struct findings *findings, const struct iso_aion_event *event, const char *text,
@@ -50,9 +35,7 @@ struct finding *findings_add(struct findings *findings, const struct iso_aion_ev
         .text = iso_copy_text(text, length),
         .length = length,
     };
-    if (2 * findings->count > findings->mask)
-        findings_index(findings);
-    *slot_of(findings, event->id) = findings->count;
+    iso_number_map_put(&findings->by_id, event->id, (uint32_t)findings->count - 1);
     return &findings->list[findings->count - 1];
 }
 
@@ -64,12 +47,12 @@ void findings_trim(struct findings *findings)
 
 bool findings_remove(struct findings *findings, uint64_t id, bool *doubtful)
 {
-    size_t number = findings->mask ? *slot_of(findings, id) : 0;
-    if (!number || !findings->list[number - 1].text)
+    uint32_t number = iso_number_map_get(&findings->by_id, id);
+    if (number == ISO_NUMBER_NONE || !findings->list[number].text)
         return false;
-    *doubtful = findings->list[number - 1].doubt;
-    iso_free(findings->list[number - 1].text);
-    findings->list[number - 1].text = NULL;
+    *doubtful = findings->list[number].doubt;
+    iso_free(findings->list[number].text);
+    findings->list[number].text = NULL;
     return true;
 }
 
@@ -124,7 +107,7 @@ void findings_release(struct findings *findings)
     for (size_t i = 0; i < findings->count; i++)
         iso_free(findings->list[i].text);
     iso_free(findings->list);
-    iso_free(findings->slots);
+    iso_number_map_release(&findings->by_id);
     iso_atoms_release(&findings->atoms);
 }
 
@@ -134,7 +117,8 @@ void findings_validate(const struct findings *findings)
     assert(findings->count <= findings->capacity);
     assert(!findings->limit || findings->count <= (size_t)SLACK * findings->limit);
     for (size_t i = 0; i < findings->count; i++)
-        assert(!findings->list[i].text || (findings->mask && *slot_of(findings, findings->list[i].id)));
+        assert(!findings->list[i].text ||
+               iso_number_map_get(&findings->by_id, findings->list[i].id) != ISO_NUMBER_NONE);
 }
 #else
 void findings_validate(const struct findings *findings)

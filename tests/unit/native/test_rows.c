@@ -4,31 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "native/native.h"
 #include "tests/support/history.h"
+#include "tests/support/native_case.h"
 
-struct fixture {
-    struct iso_history history;
-    struct iso_native native;
-    struct iso_native_fault fault;
-};
-
-static int set_up(void **state)
+static int set_up_file(void **state)
 {
-    struct fixture *fixture = calloc(1, sizeof *fixture);
-    iso_history_init(&fixture->history);
-    iso_native_init(&fixture->native);
-    fixture->native.of_file = true;
-    *state = fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
+    set_up(state);
     struct fixture *fixture = *state;
-    iso_native_release(&fixture->native);
-    iso_history_release(&fixture->history);
-    free(fixture);
+    fixture->native.of_file = true;
     return 0;
 }
 
@@ -40,11 +23,7 @@ static enum iso_status read_operations(struct fixture *fixture, const char *tid,
         snprintf(text, sizeof text, "{\"tid\":\"%s\",\"sid\":1,\"sts\":5,\"cts\":9,\"ops\":[%s]}", tid, operations);
     for (int at = 0; at < length; at++)
         text[at] = text[at] == '\'' ? '"' : text[at];
-    char *padded = test_padded(text, (size_t)length, '}');
-    enum iso_status status =
-        iso_native_read_transaction(&fixture->native, padded, (size_t)length, 1, &fixture->history, &fixture->fault);
-    free(padded);
-    return status;
+    return read_bytes(fixture, text, (size_t)length);
 }
 
 static void assert_key(const struct iso_history *history, uint32_t operation, const char *key, bool absent)
@@ -180,11 +159,11 @@ static void mistakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rows_and_what_is_missing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_empty_set_is_a_step, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(beyond_the_limit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(repeats, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(mistakes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rows_and_what_is_missing, set_up_file, tear_down),
+        cmocka_unit_test_setup_teardown(an_empty_set_is_a_step, set_up_file, tear_down),
+        cmocka_unit_test_setup_teardown(beyond_the_limit, set_up_file, tear_down),
+        cmocka_unit_test_setup_teardown(repeats, set_up_file, tear_down),
+        cmocka_unit_test_setup_teardown(mistakes, set_up_file, tear_down),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests_name("native rows", tests, NULL, NULL);
