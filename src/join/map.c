@@ -47,7 +47,7 @@ bool join_map_refill(struct join_map *map)
     return true;
 }
 
-static struct join_entry *find(const struct join_map *map, struct join_identity identity)
+static struct join_entry *find_entry(const struct join_map *map, struct join_identity identity)
 {
     if (!map->slots)
         return NULL;
@@ -60,13 +60,13 @@ static struct join_entry *find(const struct join_map *map, struct join_identity 
 
 uint32_t join_map_get(const struct join_map *map, struct join_identity identity)
 {
-    const struct join_entry *entry = find(map, identity);
+    const struct join_entry *entry = find_entry(map, identity);
     return entry ? entry->value : ISO_NONE;
 }
 
 void join_map_put(struct join_map *map, struct join_identity identity, uint32_t value)
 {
-    struct join_entry *known = find(map, identity);
+    struct join_entry *known = find_entry(map, identity);
     assert(identity.tag && value != ISO_NONE);
     if (known) {
         known->value = value;
@@ -81,7 +81,7 @@ void join_map_put(struct join_map *map, struct join_identity identity, uint32_t 
 
 void join_map_remove(struct join_map *map, struct join_identity identity)
 {
-    struct join_entry *known = find(map, identity);
+    struct join_entry *known = find_entry(map, identity);
     if (!known)
         return;
     iso_slots_vacate(map->slots, map->mask, &kind, (uint64_t)(known - map->slots));

@@ -64,7 +64,7 @@ void iso_options_free(struct iso_options *options)
     iso_free(options);
 }
 
-static const struct option *find(const char *name, bool is_text, struct iso_error *error)
+static const struct option *find_option(const char *name, bool is_text, struct iso_error *error)
 {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         bool takes_text = table[i].type == OPTION_TEXT || table[i].type == OPTION_CHOICE;
@@ -96,7 +96,7 @@ static int choice_of(const char *choices, const char *word)
 enum iso_status iso_options_set_text(struct iso_options *options, const char *name, const char *value,
                                      struct iso_error *error)
 {
-    const struct option *option = find(name, true, error);
+    const struct option *option = find_option(name, true, error);
     if (!option)
         return ISO_BAD_INPUT;
     void *place = (char *)options + option->place;
@@ -117,7 +117,7 @@ enum iso_status iso_options_set_text(struct iso_options *options, const char *na
 enum iso_status iso_options_set_number(struct iso_options *options, const char *name, uint64_t value,
                                        struct iso_error *error)
 {
-    const struct option *option = find(name, false, error);
+    const struct option *option = find_option(name, false, error);
     if (!option)
         return ISO_BAD_INPUT;
     if (value > option->most)

@@ -8,7 +8,7 @@
 
 enum { SLACK = 2 };
 
-static iso_atom keep(struct findings *findings, const struct iso_atoms *atoms, iso_atom atom)
+static iso_atom copy_atom(struct findings *findings, const struct iso_atoms *atoms, iso_atom atom)
 {
     return atoms && atom != ISO_ABSENT ? iso_atoms_copy(&findings->atoms, atoms, atom) : ISO_ABSENT;
 }
@@ -27,9 +27,9 @@ struct finding *findings_add(struct findings *findings, const struct iso_aion_ev
     ISO_GROW(findings->list, findings->count, findings->capacity);
     findings->list[findings->count++] = (struct finding){
         .id = event->id,
-        .tids = {keep(findings, event->transaction.atoms, event->transaction.tid),
-                 keep(findings, event->other.atoms, event->other.tid)},
-        .key = keep(findings, event->key_atoms, event->key),
+        .tids = {copy_atom(findings, event->transaction.atoms, event->transaction.tid),
+                 copy_atom(findings, event->other.atoms, event->other.tid)},
+        .key = copy_atom(findings, event->key_atoms, event->key),
         .axiom = event->axiom,
         .by_deadline = event->by_deadline,
         .text = iso_copy_text(text, length),
@@ -82,9 +82,9 @@ static void forget_unused_atoms(struct findings *findings)
     iso_atoms_init(&findings->atoms);
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->list[i];
-        finding->tids[0] = keep(findings, &all, finding->tids[0]);
-        finding->tids[1] = keep(findings, &all, finding->tids[1]);
-        finding->key = keep(findings, &all, finding->key);
+        finding->tids[0] = copy_atom(findings, &all, finding->tids[0]);
+        finding->tids[1] = copy_atom(findings, &all, finding->tids[1]);
+        finding->key = copy_atom(findings, &all, finding->key);
     }
     iso_atoms_release(&all);
 }
