@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "iso/atom.h"
 #include "iso/error.h"
@@ -237,6 +238,12 @@ void iso_history_range(struct iso_history *history, const struct iso_range *rang
 
 /* ISO_BAD_INPUT, with file and line, if there is a row set: for who judges streams, where keys are not known beforehand. */
 enum iso_status iso_history_refuse_ranges(const struct iso_history *history, struct iso_error *error);
+
+/* Whether the text is the key of queries' headers: `TABLE#`. */
+static inline bool iso_history_is_header(const char *key, size_t length)
+{
+    return length && key[length - 1] == '#' && !memchr(key, '/', length);
+}
 
 /* The set that the operation belongs to; NULL: none. */
 const struct iso_range *iso_history_set_of(const struct iso_history *history, uint32_t operation);

@@ -103,14 +103,24 @@ static iso_atom fold_key(struct iso_join *join, const struct iso_atoms *atoms, i
     return atom;
 }
 
+static bool is_header(const struct iso_join *join, uint32_t key)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *text = iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
+    return iso_history_is_header(text, length);
+}
+
 uint32_t join_key_find(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key)
 {
     iso_atom own = join_is_caseless(join, atoms, key) ? fold_key(join, atoms, key)
                                                       : iso_atoms_copy(&join->keys.names.atoms, atoms, key);
     uint32_t number = iso_history_key(&join->keys.names, own);
     reserve_keys(join);
-    if (join->keys.list[number].of_table == ISO_NONE)
+    if (join->keys.list[number].of_table == ISO_NONE) {
         join->keys.list[number].of_table = join_table_of_key(join, join->keys.names.key_atom[number]);
+        join->keys.list[number].is_header = is_header(join, number);
+    }
     return number;
 }
 

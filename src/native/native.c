@@ -60,8 +60,8 @@ static bool add_set(struct iso_history *history, const struct native_operation *
     range.ots = read->has_ots ? read->ots.physical : read->has_snapshot ? read->snapshot : 0;
     range.ots_logical = read->has_ots ? read->ots.logical : 0;
     iso_history_range(history, &range, read->rows);
-    if (range.form == ISO_SET_ROW && read->rows == 1)
-        history->ranges.count--; /* one operation as any other, which has its time now */
+    if (range.form == ISO_SET_ROW && read->rows == 1 && read->kind != ISO_WRITE)
+        history->ranges.count--; /* as any other operation, but for its time */
     return true;
 }
 
