@@ -110,8 +110,8 @@ struct join_tally *join_tally_of(struct iso_join *join, uint32_t key)
     uint32_t before = scratch->tally_capacity;
     if (key >= before) {
         scratch->tally_capacity = join->keys.capacity;
-        scratch->tallies = iso_column_grow(scratch->tallies, before * sizeof *scratch->tallies,
-                                           scratch->tally_capacity * sizeof *scratch->tallies);
+        ISO_COLUMN_RESIZE(scratch->tallies, before, scratch->tally_capacity);
+        memset(scratch->tallies + before, 0, (scratch->tally_capacity - before) * sizeof *scratch->tallies);
     }
     struct join_tally *tally = &scratch->tallies[key];
     if (tally->mark != join->counters.tallies)
