@@ -31,8 +31,8 @@ static void open_bench(struct bench *bench, const char *tables, bool strict)
     struct iso_error error = {.status = ISO_OK};
     *bench = (struct bench){.pipeline = NULL};
     iso_pipeline_options_init(&options);
-    options.changes = "dgraph";
-    options.clients = true;
+    options.join.kind = "dgraph";
+    options.join.clients = true;
     options.level_given = true;
     options.strict_coverage = strict;
     options.on_table = on_table;

@@ -34,9 +34,9 @@ static void open_bench(struct bench *bench, bool clients)
     struct iso_decoder_options rows = {.value = "v", .identity = ISO_IDENTITY_FULL};
     *bench = (struct bench){.lsn = 100};
     iso_pipeline_options_init(&options);
-    options.changes = "debezium";
-    options.initial_known = true;
-    options.clients = clients;
+    options.join.kind = "debezium";
+    options.join.initial_known = true;
+    options.join.clients = clients;
     options.sink = sink;
     options.sink_context = bench;
     bench->pipeline = iso_pipeline_new(&options);

@@ -59,8 +59,8 @@ static struct iso_pipeline *make_pipeline(struct bench *bench)
     struct iso_error error = {.status = ISO_OK};
     struct iso_decoder_options rows = {.value = "v", .identity = ISO_IDENTITY_FULL};
     iso_pipeline_options_init(&options);
-    options.changes = "debezium";
-    options.clients = options.initial_known = true;
+    options.join.kind = "debezium";
+    options.join.clients = options.join.initial_known = true;
     options.grace_ms = GRACE;
     options.idle_timeout_ms = bench->idle_timeout_ms;
     options.sink = sink;
@@ -439,8 +439,8 @@ static void stream_bounds_clients(void **state)
     struct bench bench = {.now = 7};
     (void)state;
     iso_pipeline_options_init(&options);
-    options.changes = "ticdc";
-    options.clients = true;
+    options.join.kind = "ticdc";
+    options.join.clients = true;
     options.grace_ms = GRACE;
     options.sink = sink;
     options.sink_context = options.context = &bench;

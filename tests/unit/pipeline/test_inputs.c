@@ -222,8 +222,8 @@ static void clock_that_jumps_a_year(void **state)
     uint64_t half = 0, most = 0;
     (void)state;
     iso_pipeline_options_init(&options);
-    options.retention = 100 * STEP;
-    options.session_order = false;
+    options.engine.retention = 100 * STEP;
+    options.engine.session_order = false;
     open_with(&bench, &options, 1);
     for (uint64_t i = 1; i <= TRANSACTIONS; i++) {
         char record[256];
@@ -498,7 +498,7 @@ static void timestamp_that_is_absent(void **state)
     struct bench bench;
     (void)state;
     iso_pipeline_options_init(&options);
-    options.level = ISO_SER;
+    options.engine.level = ISO_SER;
     open_with(&bench, &options, 1);
     feed(
         &bench, 0, 0,
@@ -518,7 +518,7 @@ static void final_lines_are_taken_back(void **state)
     struct iso_pipeline_options options;
     (void)state;
     iso_pipeline_options_init(&options);
-    options.finality_timeout_ms = 1000;
+    options.engine.finality_timeout_ms = 1000;
     options.final_only = true;
     open_with(&bench, &options, 1);
     feed(&bench, 0, 0, "{\"tid\":2,\"sid\":2,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
@@ -637,7 +637,7 @@ static void what_was_dropped_is_in_the_books(void **state)
     struct iso_error error = {.status = ISO_OK};
     (void)state;
     iso_pipeline_options_init(&options);
-    options.retention = 10;
+    options.engine.retention = 10;
     open_with(&bench, &options, 1);
     for (unsigned i = 1; i <= 200; i++) {
         char record[160];
@@ -668,7 +668,7 @@ static void what_is_not_listed_is_counted(void **state)
     char record[160], expected[64];
     (void)state;
     iso_pipeline_options_init(&options);
-    options.max_per_key = 1;
+    options.engine.max_per_key = 1;
     open_with(&bench, &options, 2);
     for (unsigned i = 0; i < 3 * KEYS; i++) {
         snprintf(record, sizeof record,
