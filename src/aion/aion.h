@@ -134,6 +134,8 @@ struct iso_aion_options {
     void (*on_doubted_pairs)(void *context, const struct iso_atoms *atoms, iso_atom key, uint64_t pairs);
     /* A transaction from `origin` came below the watermark; or NULL. */
     void (*on_late)(void *context, uint64_t origin);
+    /* A transaction of the block was taken, whatever its outcome: it is no repeat, and lies within the retention. */
+    void (*on_taken)(void *context, const struct iso_history *block, uint32_t transaction);
     bool origin_is_index; /* events carry the index of a transaction in its history in place of its origin */
     iso_aion_emit emit;
     void *context;

@@ -354,6 +354,8 @@ enum iso_status aion_accept(struct iso_aion *engine, struct aion_key_cache *cach
                                .plain = survey.plain && state == ISO_COMMITTED && !aion_is_foreign(engine, flags)};
     count_transaction(engine, history, t, &times, resolved);
     count_reads(engine, history, t, survey.reads, resolved);
+    if (engine->options.on_taken && !resolved)
+        engine->options.on_taken(engine->options.context, history, t);
     return ISO_OK;
 }
 
