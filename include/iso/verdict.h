@@ -41,6 +41,7 @@ enum iso_violation_kind {
               */
     ISO_MISSING_ROW, /* EXT: a row set lacks a row that was there */
     ISO_EXTRA_ROW,   /* EXT: a row set has a row that was not there */
+    ISO_AGGREGATE,   /* EXT: a count, sum, min or max of a query is not that of the rows that were there */
     ISO_VIOLATION_KINDS
 };
 
@@ -56,6 +57,10 @@ enum iso_unjudged {
     ISO_UNJUDGED_OWN_ORDER,  /* after own writes whose order is not known */
     ISO_UNJUDGED_XA,         /* of what an XA transaction wrote, or by one: nothing says when it committed */
     ISO_UNJUDGED_SCAN_LIMIT, /* of what a row set does not contain: it covers too many keys */
+    ISO_UNJUDGED_UNCOVERED,  /* of a query: nobody ever wrote a column that it asks for */
+    ISO_UNJUDGED_TYPE,       /* of a query: values that do not compare, or that are none of their type */
+    ISO_UNJUDGED_COLLATION,  /* of a query: the collation of texts decides, and is not known */
+    ISO_UNJUDGED_SIGN,       /* of a query: an integer of 64 bits may be meant without a sign */
     ISO_UNJUDGED_REASONS
 };
 

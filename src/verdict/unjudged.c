@@ -6,7 +6,8 @@
 
 static const char *const names[ISO_UNJUDGED_REASONS] = {
     "unknown-writer", "before-start", "unknown-value", "schema", "ddl",
-    "lossy",          "spelling",     "own-order",     "xa",     "scan-limit"};
+    "lossy",          "spelling",     "own-order",     "xa",     "scan-limit",
+    "uncovered",      "type",         "collation",     "sign"};
 
 const char *iso_unjudged_name(enum iso_unjudged reason)
 {

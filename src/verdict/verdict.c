@@ -291,7 +291,7 @@ const char *iso_violation_kind_name(enum iso_violation_kind kind)
     static const char *const names[] = {
         NULL,           "uncommitted",   "intermediate", "future",      "absent",    "stale", "snapshot-order",
         "interval",     "shared-cts",    "cts-cycle",    "missing",     "unwritten", "value", "aborted",
-        "before-image", "other-content", "gap",          "missing-row", "extra-row"};
+        "before-image", "other-content", "gap",          "missing-row", "extra-row", "aggregate"};
     return names[kind];
 }
 
