@@ -15,7 +15,7 @@ bool judge_has_queries(const struct iso_history *history)
 static uint32_t key_of(const struct iso_history *history, struct iso_json_text text)
 {
     iso_atom atom;
-    return iso_atoms_find(&history->atoms, text.at, text.length, &atom) ? iso_atom_index_known(history->key_index, atom)
+    return iso_atoms_find(&history->atoms, text.at, text.length, &atom) ? iso_atom_index_find(history->key_index, atom)
                                                                         : ISO_NONE;
 }
 

@@ -180,7 +180,7 @@ void iso_pipeline_books(const struct iso_pipeline *pipeline, struct iso_books *b
 {
     struct iso_aion_stats engine;
     struct iso_join_stats join = {0};
-    struct opening opening = {pipeline, &pipeline->stats.intake, &engine, &join, pipeline->join != NULL, books};
+    struct opening opening = {pipeline, &pipeline->stats.intake, &engine, &join, pipeline->join != NULL, books, 0, 0};
     *books = (struct iso_books){.balanced = true};
     iso_aion_stats(pipeline->engine, &engine);
     if (pipeline->join) {

@@ -47,7 +47,7 @@ struct judge_aggregate {
 struct judge_bag {
     uint32_t first_slot, column_count;
     struct iso_text text;
-    uint64_t *places; /* start << 32 | length, in `text` */
+    uint64_t *places;               /* start << 32 | length, in `text` */
     uint32_t count, capacity, told; /* the first `told` are what was returned */
 };
 

@@ -52,8 +52,7 @@ uint32_t judge_add_slot(struct judge *judge, struct iso_json_text name, bool is_
     if (slot->part != ISO_NONE)
         slot->type = judge->key.types[slot->part];
     else if (options->type_of)
-        slot->type =
-            options->type_of(options->context, rowsets_text(&engine->atoms, judge->query->table, table), name);
+        slot->type = options->type_of(options->context, rowsets_text(&engine->atoms, judge->query->table, table), name);
     return judge->slot_count++;
 }
 
@@ -83,16 +82,14 @@ static bool read_aggregate(struct judge *judge, struct iso_json_text name)
         return false;
     judge->aggregate_count++;
     if (aggregate->aggregate.kind != ISO_AGGREGATE_ROWS)
-        aggregate->slot =
-            judge_add_slot(judge, aggregate->aggregate.column.name, aggregate->aggregate.column.is_exact);
+        aggregate->slot = judge_add_slot(judge, aggregate->aggregate.column.name, aggregate->aggregate.column.is_exact);
     iso_aggregation_init(&aggregate->total, &aggregate->aggregate,
                          aggregate->slot == ISO_NONE ? (struct iso_scalar_type){.text = ISO_TEXT_COLLATED}
                                                      : judge->slots[aggregate->slot].type);
     return read_told(&judge->json, &aggregate->told);
 }
 
-static void put_told(struct judge *judge, struct iso_text *text, struct iso_scalar_type type,
-                     struct iso_json_text told)
+static void put_told(struct judge *judge, struct iso_text *text, struct iso_scalar_type type, struct iso_json_text told)
 {
     size_t start = judge->room.used;
     if (!told.at) {
@@ -252,8 +249,8 @@ void judge_count_row(struct judge *judge, const struct judge_outcome *outcome)
 
 /* ---- the answer ---- */
 
-static void put_member(struct iso_text *text, const struct judge_aggregate *aggregate, const char *value,
-                       size_t length, bool quoted)
+static void put_member(struct iso_text *text, const struct judge_aggregate *aggregate, const char *value, size_t length,
+                       bool quoted)
 {
     iso_text_put(text, text->used > 1 ? "," : "");
     iso_text_put_string(text, aggregate->name.at, aggregate->name.length);
@@ -315,8 +312,11 @@ static void judge_aggregates(struct judge *judge)
     if (wrong && judge_excuses_table(judge)) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_UNKNOWN_WRITER, 0);
     } else if (wrong && !judge->query->in_aggregate) {
-        struct iso_rowsets_finding finding = {
-            .axiom = ISO_EXT, .kind = ISO_AGGREGATE, .expected = json_of(&expected), .actual = json_of(&actual), .rows = 1};
+        struct iso_rowsets_finding finding = {.axiom = ISO_EXT,
+                                              .kind = ISO_AGGREGATE,
+                                              .expected = json_of(&expected),
+                                              .actual = json_of(&actual),
+                                              .rows = 1};
         judge->query->in_aggregate = true;
         judge_report(judge, &finding);
     }
@@ -381,8 +381,7 @@ static bool may_be_one(struct judge *judge, struct iso_json_text left, struct is
         may = iso_json_element(&one) && iso_json_element(&other) && read_told(&one, &value) &&
               read_told(&other, &told) && !value.at == !told.at &&
               (!value.at || iso_values_compare(type->value, value, told,
-                                               (struct iso_spellers){.client = true,
-                                                                     .only_signed = type->is_signed}) !=
+                                               (struct iso_spellers){.client = true, .only_signed = type->is_signed}) !=
                                 ISO_VALUES_DIFFER);
     }
     iso_json_release(&one);

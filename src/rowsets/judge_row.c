@@ -43,8 +43,7 @@ static struct judge_cell default_of(const struct judge *judge, uint32_t column)
     const struct rowsets_column *of = &table->columns[column];
     if (!of->has_initial && of->first_cts >= judge->query->bound)
         return doubtful(ISO_UNJUDGED_COLUMN);
-    return engine->options.initial_is_known ? (struct judge_cell){ISO_ABSENT, 0}
-                                            : doubtful(ISO_UNJUDGED_BEFORE_START);
+    return engine->options.initial_is_known ? (struct judge_cell){ISO_ABSENT, 0} : doubtful(ISO_UNJUDGED_BEFORE_START);
 }
 
 /* What the register held; notes who wrote it if that decides. */
@@ -109,9 +108,9 @@ void judge_see(struct judge *judge, uint32_t number, iso_atom parts)
     }
     lay_own_over(judge);
     char buffer[ISO_ATOM_TEXT_MAX];
-    row->covered = judge->has_bounds ? iso_bounds_cover(&judge->bounds, rowsets_text(&engine->atoms, parts, buffer),
-                                                        &judge->room)
-                                     : ISO_TRUTH_TRUE;
+    row->covered = judge->has_bounds
+                       ? iso_bounds_cover(&judge->bounds, rowsets_text(&engine->atoms, parts, buffer), &judge->room)
+                       : ISO_TRUTH_TRUE;
 }
 
 /* ---- as scalars ---- */
@@ -150,8 +149,10 @@ struct iso_scalar judge_scalar(struct judge *judge, uint32_t number, struct judg
 /* ---- deciding ---- */
 
 static const enum iso_unjudged reasons[ISO_PREDICATE_REASONS] = {
-    [ISO_PREDICATE_UNKNOWN] = ISO_UNJUDGED_UNKNOWN_VALUE, [ISO_PREDICATE_TYPE] = ISO_UNJUDGED_TYPE,
-    [ISO_PREDICATE_COLLATION] = ISO_UNJUDGED_COLLATION,   [ISO_PREDICATE_SPELLING] = ISO_UNJUDGED_SPELLING,
+    [ISO_PREDICATE_UNKNOWN] = ISO_UNJUDGED_UNKNOWN_VALUE,
+    [ISO_PREDICATE_TYPE] = ISO_UNJUDGED_TYPE,
+    [ISO_PREDICATE_COLLATION] = ISO_UNJUDGED_COLLATION,
+    [ISO_PREDICATE_SPELLING] = ISO_UNJUDGED_SPELLING,
     [ISO_PREDICATE_SIGN] = ISO_UNJUDGED_SIGN,
 };
 

@@ -247,8 +247,8 @@ static uint32_t ordered_parts(const struct rowsets_table *table, const struct is
     return count;
 }
 
-static int compare_with(const struct iso_rowsets *engine, const struct rowsets_row *row,
-                        const struct iso_bound *bound, uint32_t count)
+static int compare_with(const struct iso_rowsets *engine, const struct rowsets_row *row, const struct iso_bound *bound,
+                        uint32_t count)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text rest, part;

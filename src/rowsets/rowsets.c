@@ -7,10 +7,8 @@
 
 void iso_rowsets_options_init(struct iso_rowsets_options *options)
 {
-    *options = (struct iso_rowsets_options){.level = ISO_SI,
-                                            .scan_limit = ISO_SCAN_LIMIT,
-                                            .retention = ISO_ROWSETS_FOREVER,
-                                            .initial_is_known = true};
+    *options = (struct iso_rowsets_options){
+        .level = ISO_SI, .scan_limit = ISO_SCAN_LIMIT, .retention = ISO_ROWSETS_FOREVER, .initial_is_known = true};
 }
 
 struct iso_rowsets *iso_rowsets_new(const struct iso_rowsets_options *options)

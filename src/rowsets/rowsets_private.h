@@ -36,7 +36,7 @@ struct rowsets_cell {
 struct rowsets_row {
     uint32_t table;      /* ISO_NONE: free, and `registers` is the next one that is */
     iso_atom parts;      /* the key behind the table's name */
-    uint32_t cells; /* the first is the row's own */
+    uint32_t cells;      /* the first is the row's own */
     uint32_t candidates; /* what transactions of unknown outcome wrote; ISO_NONE: nothing */
     uint32_t serial;     /* counts the rows that had this number */
     bool is_number;      /* the key is one integer: */
@@ -103,11 +103,12 @@ struct rowsets_query {
     uint64_t bound, start_limit; /* of a transaction of unknown outcome that may have written what it saw */
     uint64_t cts, origin;        /* cts: UINT64_MAX of points */
     iso_atom tid, table, from, to, where, returned;
-    uint32_t index, operation, table_number;
+    uint32_t index, operation, step, table_number;
+    uint64_t sts, ends; /* of its transaction, as findings report them */
     uint32_t row_count, own_count, emitted_count;
     uint32_t watched; /* held: the transaction of unknown outcome whose outcome it waits for */
     bool is_partial, own_order, is_lock, is_point, at_commit, in_aggregate, in_bag; /* in_...: already reported */
-    uint64_t at; /* while its transaction's outcome is unknown: its moment, unless `at_commit` */
+    uint64_t at;              /* while its transaction's outcome is unknown: its moment, unless `at_commit` */
     iso_atom *rows;           /* returned: parts of keys; behind them those reported */
     struct rowsets_own *owns; /* by parts, column */
     iso_atom *emitted;        /* rows that were reported: a held query reports each once */
@@ -115,7 +116,7 @@ struct rowsets_query {
 };
 
 struct rowsets_unknown {
-    iso_atom tid; /* ISO_ABSENT: free */
+    iso_atom tid;   /* ISO_ABSENT: free */
     uint64_t start; /* 0: may have started any time */
     struct rowsets_write *writes;
     uint32_t write_count, write_capacity;
@@ -200,9 +201,8 @@ struct rowsets_cell *rowsets_find_cell(const struct iso_rowsets *engine, uint32_
 struct rowsets_cell *rowsets_cell(struct iso_rowsets *engine, uint32_t row, uint32_t column);
 void rowsets_put_version(struct iso_rowsets *engine, uint32_t row, uint32_t column, struct rowsets_version version);
 /* The newest below `bound` that is not `but`'s; NULL: none. */
-const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engine,
-                                                 const struct rowsets_cell *cell, uint64_t bound,
-                                                 iso_atom but);
+const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engine, const struct rowsets_cell *cell,
+                                                 uint64_t bound, iso_atom but);
 void rowsets_add_candidate(struct iso_rowsets *engine, uint32_t row, struct rowsets_candidate candidate);
 void rowsets_drop_candidates(struct iso_rowsets *engine, uint32_t row, uint32_t unknown);
 void rowsets_forget_dead(struct iso_rowsets *engine);

@@ -160,9 +160,8 @@ static void make_room(struct iso_rowsets *engine, struct rowsets_cell *cell)
     if (cell->count <= (1u << cell->class) / 2) /* else the next one looked again soon */
         return;
     uint32_t first = new_block(engine, cell->class + 1);
-    memcpy(engine->versions + first, engine->versions + cell->first,
-           cell->count * sizeof *engine->versions);
-    free_block(engine, cell->first, cell->class++);
+    memcpy(engine->versions + first, engine->versions + cell->first, cell->count * sizeof *engine->versions);
+    free_block(engine, cell->first, cell->class ++);
     cell->first = first;
 }
 
@@ -182,9 +181,8 @@ void rowsets_put_version(struct iso_rowsets *engine, uint32_t row, uint32_t numb
         iso_heap_push(&engine->dead, version.cts, iso_number_pair(engine->rows[row].serial, row));
 }
 
-const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engine,
-                                                 const struct rowsets_cell *cell, uint64_t bound,
-                                                 iso_atom but)
+const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engine, const struct rowsets_cell *cell,
+                                                 uint64_t bound, iso_atom but)
 {
     const struct rowsets_version *versions = engine->versions + cell->first;
     uint32_t low = 0, high = cell->count;

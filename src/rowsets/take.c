@@ -229,8 +229,11 @@ static struct rowsets_query *take_query(struct iso_rowsets *engine, const struct
     query->table = engine->tables[query->table_number].name;
     query->tid = copy_atom(engine, history->tid[transaction]);
     query->origin = history->origin[transaction];
+    query->sts = history->flags[transaction] & ISO_HAS_STS ? history->sts[transaction] : 0;
+    query->ends = history->flags[transaction] & ISO_HAS_CTS ? history->cts[transaction] : 0;
     query->index = transaction;
     query->operation = set->first;
+    query->step = iso_history_step(history, transaction, header);
     query->from = copy_atom(engine, set->from);
     query->to = copy_atom(engine, set->to);
     query->where = copy_atom(engine, set->where);
@@ -245,7 +248,8 @@ static struct rowsets_query *take_query(struct iso_rowsets *engine, const struct
 
 /* Calls `take` with each query of the transaction, in its order, own writes laid over. */
 static void take_all(struct iso_rowsets *engine, uint32_t transaction, bool is_known,
-                     void (*take)(struct iso_rowsets *engine, void *context, struct rowsets_query *query), void *context)
+                     void (*take)(struct iso_rowsets *engine, void *context, struct rowsets_query *query),
+                     void *context)
 {
     const struct iso_history *history = engine->history;
     uint32_t end, next = sets_of(history, transaction, &end), first = history->first_operation[transaction], o = first;
