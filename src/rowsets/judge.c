@@ -27,9 +27,6 @@ static void report(struct judge *judge, struct iso_rowsets_finding *finding, iso
     struct iso_text key = {0};
     finding->transaction = party_of(judge->query, rowsets_text(&engine->atoms, judge->query->tid, tid));
     finding->operation = judge->query->operation;
-    finding->step = judge->query->step;
-    finding->sts = judge->query->sts;
-    finding->cts = judge->query->ends;
     finding->table = rowsets_text(&engine->atoms, judge->query->table, table);
     finding->bound = judge->query->bound;
     iso_text_put_bytes(&key, finding->table.at, finding->table.length);
@@ -73,8 +70,9 @@ static void report_row(struct judge *judge, enum iso_violation_kind kind)
     finding.writer = rowsets_text(&judge->engine->atoms, row->writer, buffer);
     judge->json_text.used = 0;
     judge_put_row(judge, &judge->json_text);
-    *(kind == ISO_MISSING_ROW ? &finding.expected : &finding.actual) =
-        (struct iso_json_text){judge->json_text.bytes, judge->json_text.used};
+    finding.expected = (struct iso_json_text){judge->json_text.bytes, judge->json_text.used};
+    if (kind == ISO_EXTRA_ROW)
+        finding.actual = (struct iso_json_text){"true", 4};
     report(judge, &finding, parts);
 }
 

@@ -99,7 +99,6 @@ void iso_rowsets_watermark(struct iso_rowsets *engine, uint64_t timestamp)
         settle_held(engine, is_below, timestamp - retention, true);
     engine->floor = timestamp - retention;
     rowsets_forget_dead(engine);
-    rowsets_collect_atoms(engine);
 }
 
 void iso_rowsets_end(struct iso_rowsets *engine)

@@ -30,7 +30,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/archive.h"
 #include "iso/verdict.h"
 #include "predicate/bounds.h"
 
@@ -47,15 +46,14 @@ struct iso_rowsets_party {
 struct iso_rowsets_finding {
     struct iso_rowsets_party transaction;
     uint32_t operation;           /* the query's first, of the transaction's, from 0 */
-    uint32_t step;                /* the same as iso_history_step has it */
-    uint64_t sts, cts;            /* of the transaction; 0: it has none */
     enum iso_axiom axiom;         /* ISO_EXT, or ISO_INT */
     enum iso_violation_kind kind; /* ISO_MISSING_ROW, ISO_EXTRA_ROW, ISO_AGGREGATE */
     struct iso_json_text key;     /* of the row; of aggregates and of rows without keys `TABLE#` */
     struct iso_json_text table;
     uint64_t bound; /* the query had to see what was committed below it */
-    /* What should have been found and what was, as JSON; `at` NULL: nothing. Of a row its cells as they are known,
-     * {"amount":150}; of aggregates those that are wrong, {"count":3}; of rows without keys one of them, ["x"]. */
+    /* As JSON; `at` NULL: nothing. Of a row `expected` is its cells as the query had to see them, as far as they are known,
+     * {"amount":150}, and `actual` true if it was returned; of aggregates those that are wrong, {"count":3}; of rows
+     * without keys one that was missing, or extra, ["x"]. */
     struct iso_json_text expected, actual;
     uint64_t rows;               /* of rows without keys: how many are missing, or extra; else 1 */
     struct iso_json_text writer; /* tid of the newest version that decided; `at` NULL: nobody, or not one */
@@ -142,9 +140,6 @@ struct iso_rowsets_stats {
     uint64_t bytes;
 };
 void iso_rowsets_stats(const struct iso_rowsets *engine, struct iso_rowsets_stats *stats);
-
-/* Saves, or restores into an engine that is new and has the same options. The block has to be said again. */
-void iso_rowsets_archive(struct iso_archive *archive, struct iso_rowsets *engine);
 
 /* Asserts what must hold of the structures: in sanitized and property builds after each step. */
 void iso_rowsets_validate(const struct iso_rowsets *engine);

@@ -103,8 +103,7 @@ struct rowsets_query {
     uint64_t bound, start_limit; /* of a transaction of unknown outcome that may have written what it saw */
     uint64_t cts, origin;        /* cts: UINT64_MAX of points */
     iso_atom tid, table, from, to, where, returned;
-    uint32_t index, operation, step, table_number;
-    uint64_t sts, ends; /* of its transaction, as findings report them */
+    uint32_t index, operation, table_number;
     uint32_t row_count, own_count, emitted_count;
     uint32_t watched; /* held: the transaction of unknown outcome whose outcome it waits for */
     bool is_partial, own_order, is_lock, is_point, at_commit, in_aggregate, in_bag; /* in_...: already reported */
@@ -139,7 +138,6 @@ struct iso_rowsets {
     uint32_t known_count, known_capacity;
 
     struct iso_atoms atoms;
-    size_t atoms_kept; /* bytes of texts when they were rebuilt last */
 
     struct rowsets_table *tables;
     uint32_t table_count, table_capacity;
@@ -234,8 +232,5 @@ void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction);
 
 /* judge.c: what it waits for, or ISO_NONE: it is final. */
 uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last);
-
-/* bytes.c */
-void rowsets_collect_atoms(struct iso_rowsets *engine);
 
 #endif

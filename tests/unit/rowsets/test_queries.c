@@ -175,8 +175,8 @@ static const struct expectation list[] = {
      ISO_SI,
      {TWO_ROWS, READER("2", 5, QUERY("\"where\":\"amount > 10\",\"rows\":{" ROW("7", "") "," ROW("8", "") "}")),
       READER("3", 5, QUERY("\"from\":\"8\",\"to\":\"9\",\"rows\":{" ROW("7", "") "," ROW("8", "") "}"))},
-     "2 0 EXT extra-row o/7 - {\"amount\":\"5.00\",\"c\":1} 1\n"
-     "3 0 EXT extra-row o/7 - {\"amount\":\"5.00\",\"c\":1} 1\n"},
+     "2 0 EXT extra-row o/7 {\"amount\":\"5.00\",\"c\":1} true 1\n"
+     "3 0 EXT extra-row o/7 {\"amount\":\"5.00\",\"c\":1} true 1\n"},
     {"returned and not there: not ours", ISO_SI, {READER("2", 5, QUERY("\"rows\":{" ROW("7", "") "}"))}, ""},
     {"partial", ISO_SI, {TWO_ROWS, READER("2", 5, QUERY("\"partial\":true,\"rows\":{}"))}, ""},
     {"null matches nothing",
@@ -218,7 +218,7 @@ static const struct expectation list[] = {
     {"a column that nobody wrote",
      ISO_SI,
      {TWO_ROWS, READER("2", 5, QUERY("\"where\":\"other = 1\",\"rows\":{}"))},
-     "2 0 unjudged uncovered\n"},
+     "2 0 unjudged unknown-column\n"},
     {"no order of texts",
      ISO_SI,
      {WRITER("1", 1, 2, PUT("7", "\"status\":\"a\"")), READER("2", 5, QUERY("\"where\":\"status > 'b'\",\"rows\":{}"))},
