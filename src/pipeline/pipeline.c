@@ -42,6 +42,7 @@ static struct iso_aion *new_engine(struct iso_pipeline *pipeline)
     engine.on_contradiction = options->on_bad_record == ISO_BAD_FAIL ? NULL : pipeline_contradiction;
     engine.on_late = pipeline_late;
     engine.on_taken = pipeline_queries_add;
+    engine.counts_steps = true;
     engine.emit = pipeline_emit;
     engine.context = pipeline;
     engine.foreign = joins;

@@ -5,6 +5,9 @@
  */
 #include "pipeline/pipeline_private.h"
 
+#include <string.h>
+
+#include "base/cell_key.h"
 #include "base/sorted.h"
 #include "rowsets/rowsets.h"
 
@@ -66,6 +69,24 @@ static void report_finding(void *context, const struct iso_rowsets_finding *find
         return;
     queries->found[event.axiom]++;
     pipeline_report(pipeline, &event);
+}
+
+static bool is_cell(const struct iso_aion_event *event)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *text = iso_atom_text(event->key_atoms, event->key, buffer, &length);
+    return memchr(text, ISO_CELL_MARK, length);
+}
+
+void pipeline_queries_name(struct iso_aion_event *event)
+{
+    if (event->operation == ISO_NONE || !(event->operation & ISO_AION_OF_QUERY))
+        return;
+    event->operation &= ~ISO_AION_OF_QUERY;
+    bool was_there = event->expected.count && event->expected.elements[0] != ISO_ABSENT;
+    if (event->axiom == ISO_EXT && event->kind != ISO_KIND_NONE && !was_there && !is_cell(event))
+        event->kind = ISO_EXTRA_ROW;
 }
 
 /* ---- in ---- */
