@@ -58,6 +58,8 @@ static struct iso_join *new_join(struct iso_pipeline *pipeline)
     join.is_caseless = routes_are_caseless;
     join.is_unreported = routes_are_unreported;
     join.value_type = routes_value_type;
+    join.has_cells = routes_have_cells;
+    join.covers_column = routes_cover_column;
     join.context = &pipeline->routes;
     join.keep_joined = pipeline->options.on_joined != NULL;
     return iso_join_new(&join);
@@ -102,6 +104,8 @@ struct iso_inputs *iso_pipeline_inputs(struct iso_pipeline *pipeline)
 
 void iso_pipeline_route(struct iso_pipeline *pipeline, const char *topic, struct iso_decoder *decoder, bool whole_rows)
 {
+    if (decoder->cells)
+        pipeline_need_queries(pipeline);
     if (!routes_add(&pipeline->routes, topic, decoder, whole_rows) || !pipeline->join)
         return;
     pipeline->routes.expects_records = true;
