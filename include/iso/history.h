@@ -222,7 +222,10 @@ void iso_history_range(struct iso_history *history, const struct iso_range *rang
 /* ISO_BAD_INPUT, with file and line, if there is a row set: for who judges streams, where keys are not known beforehand. */
 enum iso_status iso_history_refuse_ranges(const struct iso_history *history, struct iso_error *error);
 
-/* True if the operation belongs to a row set; `is_row`: to one of its rows, not to what it lacks. */
+/* The row set that the operation belongs to; NULL: none. */
+const struct iso_range *iso_history_range_of(const struct iso_history *finished, uint32_t operation);
+
+/* True if there is one; `is_row`: the operation is one of its rows, not of what it lacks. */
 bool iso_history_in_range(const struct iso_history *finished, uint32_t operation, bool *is_row);
 
 /* Where an operation stands among those of its transaction, from 0, a row set being one. */

@@ -92,20 +92,27 @@ enum iso_status iso_history_refuse_ranges(const struct iso_history *history, str
                          location);
 }
 
-bool iso_history_in_range(const struct iso_history *history, uint32_t operation, bool *is_row)
+const struct iso_range *iso_history_range_of(const struct iso_history *history, uint32_t operation)
 {
     if (!history->ranges.count)
-        return false;
+        return NULL;
     uint32_t transaction = iso_history_owner(history, operation);
     uint32_t at = operation - history->first_operation[transaction];
     struct history_range_run run = history_ranges_of(history, transaction, 0, history->ranges.count);
     for (uint32_t i = run.first; i < run.end; i++) {
         const struct iso_range *range = &history->ranges.list[i];
-        *is_row = at - range->first < range->rows;
         if (at - range->first < range->count)
-            return true;
+            return range;
     }
-    return false;
+    return NULL;
+}
+
+bool iso_history_in_range(const struct iso_history *history, uint32_t operation, bool *is_row)
+{
+    const struct iso_range *range = iso_history_range_of(history, operation);
+    if (range)
+        *is_row = operation - history->first_operation[range->transaction] - range->first < range->rows;
+    return range;
 }
 
 uint32_t iso_history_step(const struct iso_history *history, uint32_t transaction, uint32_t operation)
