@@ -15,10 +15,11 @@
 #include <report.html.h>
 
 enum {
-    END_BYTES = 16384,
-    RECORD_BYTES = 20000,
+    END_BYTES = 16384,       /* kept free for what follows the list */
+    PICTURE_BYTES = 3500000, /* behind so many there are no pictures and no tables of row sets */
+    RECORD_BYTES = 20000,    /* of one record */
     CELL_LETTERS = 100
-}; /* kept free for what follows the list; of one record */
+};
 
 static void put_escaped(struct iso_text *text, const char *string)
 {
@@ -82,10 +83,10 @@ static void put_graph(const struct iso_argument *argument, struct iso_text *text
     iso_free(drawing);
 }
 
-/* Pictures take most of a page's room: when half of it is used, the list alone has to do. */
+/* Pictures take most of a page's room: when there is little left, the list alone has to do. */
 static void put_picture(const struct iso_timeline *timeline, uint32_t number, struct iso_text *text)
 {
-    if (text->used > ISO_PAGE_BYTES / 2) {
+    if (text->used > PICTURE_BYTES) {
         iso_text_put(text, "<p class=\"dim\">There is no picture of it, as the page is large.</p>\n");
         return;
     }
@@ -113,7 +114,7 @@ static void put_row(const struct iso_row_set *set, const struct iso_row_set_row 
 static void put_row_set(const struct iso_argument *argument, struct iso_text *text)
 {
     struct iso_row_set set;
-    if (text->used > ISO_PAGE_BYTES / 2 || !iso_row_set_init(&set, argument))
+    if (text->used > PICTURE_BYTES || !iso_row_set_init(&set, argument))
         return;
     put_element(text, "<h2>", iso_row_set_text(&set, set.title),
                 "</h2>\n<div class=\"picture\"><table class=\"rows\">\n");

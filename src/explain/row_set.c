@@ -159,6 +159,7 @@ static void put_rows(const struct looking *looking, struct iso_row_set *set)
         if (!found->is_shown)
             continue;
         set->rows[set->row_count++] = (struct iso_row_set_row){
+            .operation = found->operation,
             .key = put_atom(looking, &set->text, looking->history->key_atom[looking->history->key[found->operation]]),
             .expected = put_expected(looking, &set->text, found),
             .actual = put_actual(looking, &set->text, found),

@@ -15,6 +15,7 @@
 enum { ISO_ROW_SET_SHOWN = 50 };
 
 struct iso_row_set_row {
+    uint32_t operation;
     uint32_t key, expected, actual; /* offsets in `text` */
     bool differs, is_claimed;       /* is_claimed: it is what the argument is about */
 };
