@@ -26,7 +26,8 @@ FAULTS := -DISO_FAULTS
 CFLAGS_ALL := -std=c11 $(OPTIMISE) $(SYMBOLS) -Wall -Wextra $(WERROR) $(HARDENED) -Iinclude -Isrc -I. -I$(BUILD)/generated -MMD -MP -pthread \
               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer $(VALIDATING) $(FAULTS)) $(CFLAGS)
 LDFLAGS_ALL := -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
-LIBRARIES := -lrdkafka -lcurl -lzstd -llz4 -lsnappy -lmicrohttpd -lcadical -lstdc++ -lm
+# libcurl and libmicrohttpd are loaded when a run needs them (base/shared_library.h).
+LIBRARIES := -lrdkafka -lzstd -llz4 -lsnappy -lcadical -lstdc++ -lm
 # librdkafka starts its threads by thrd_create, which gcc's thread sanitizer does not know: see there.
 C11_THREADS = $(if $(filter thread,$(SANITIZE)),$(call objects,tests/support/threads/c11_threads.c))
 # Sanitizers replace malloc themselves.
@@ -419,7 +420,7 @@ documents: $(BUILD)/isochron.1 $(COMPLETIONS) ## Make the man page, completions,
 # program's need not be position-independent as a shared library's must; what a library needs of a module is taken from an
 # archive of all of it. Nothing is visible but what the headers declare, in the static libraries as well.
 ABI := 1
-LIBRARY_MODULES := base history verdict chronos aion spill solver polygraph bytes native formats values evidence report join pipeline judge
+LIBRARY_MODULES := base history predicate verdict chronos aion rowsets spill solver polygraph bytes native formats values evidence report join pipeline judge
 INTERFACES := $(foreach library,isochron isochron-recorder,$(BUILD)/lib/lib$(library).so.$(ABI) $(BUILD)/lib/lib$(library).a)
 independent = $(patsubst %.c,$(BUILD)/lib/obj/%.o,$(1))
 ISOCHRON_OBJECTS := $(call independent,$(wildcard src/library/*.c))

@@ -170,9 +170,9 @@ static void open_pipeline(struct run *run, bool clients)
     struct iso_pipeline_options options;
     struct iso_error error = {.status = ISO_OK};
     iso_pipeline_options_init(&options);
-    options.changes = "debezium";
-    options.clients = clients;
-    options.retention = 100000;
+    options.join.kind = "debezium";
+    options.join.clients = clients;
+    options.engine.retention = 100000;
     run->pipeline = iso_pipeline_new(&options);
     for (int i = 0; i < TOPICS; i++) {
         iso_inputs_number(iso_pipeline_inputs(run->pipeline), topics[i], strlen(topics[i]), 0);

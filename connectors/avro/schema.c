@@ -86,7 +86,7 @@ static int64_t type_of_name(struct parser *parser, struct iso_json_text name, co
 
 /* ---- objects ---- */
 
-static void note(struct iso_json *json, const char **place)
+static void note_value(struct iso_json *json, const char **place)
 {
     iso_json_space(json);
     *place = json->at;
@@ -125,15 +125,15 @@ static void read_attributes(struct iso_json *json, struct attributes *attributes
     iso_json_enter_object(json);
     while (iso_json_member(json, &name)) {
         if (ISO_PAYLOAD_IS(name, "type"))
-            note(json, &attributes->type);
+            note_value(json, &attributes->type);
         else if (ISO_PAYLOAD_IS(name, "fields"))
-            note(json, &attributes->fields);
+            note_value(json, &attributes->fields);
         else if (ISO_PAYLOAD_IS(name, "symbols"))
-            note(json, &attributes->symbols);
+            note_value(json, &attributes->symbols);
         else if (ISO_PAYLOAD_IS(name, "items"))
-            note(json, &attributes->items);
+            note_value(json, &attributes->items);
         else if (ISO_PAYLOAD_IS(name, "values"))
-            note(json, &attributes->values);
+            note_value(json, &attributes->values);
         else if (ISO_PAYLOAD_IS(name, "name"))
             read_string(json, &attributes->name);
         else if (ISO_PAYLOAD_IS(name, "namespace"))

@@ -23,7 +23,7 @@ static char space(struct cursor *cursor)
 }
 
 /* Passes over what ends with `last`, comments included. */
-static bool pass(struct cursor *cursor, char last)
+static bool pass_to(struct cursor *cursor, char last)
 {
     while (space(cursor) != last) {
         if (!*cursor->at)
@@ -75,12 +75,12 @@ static const char *read_entry(struct schema *schema, struct cursor *cursor)
     const char *name;
     size_t length;
     bool several;
-    if (*cursor->at == '[' && !pass(cursor, ']'))
+    if (*cursor->at == '[' && !pass_to(cursor, ']'))
         return "']' behind a namespace";
     if (!read_name(cursor, &name, &length))
         return "a predicate's name";
     if (is_type(name, length) && space(cursor) != ':')
-        return pass(cursor, '}') ? NULL : "'}' at the end of a type";
+        return pass_to(cursor, '}') ? NULL : "'}' at the end of a type";
     if (!read_definition(cursor, &several))
         return "\"predicate: type @directives .\"";
     iso_atoms_add_string(several ? &schema->several : &schema->single, name, length);

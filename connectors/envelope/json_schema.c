@@ -159,7 +159,8 @@ static bool read_node(struct iso_json *json, struct json_schema *schema, int lev
     return json->code == ISO_JSON_FINE;
 }
 
-static const struct json_schema *find(const struct json_schemas *schemas, const struct iso_json *json, bool is_key)
+static const struct json_schema *find_schema(const struct json_schemas *schemas, const struct iso_json *json,
+                                             bool is_key)
 {
     for (uint32_t i = 0; i < schemas->count; i++) {
         const struct json_schema *schema = &schemas->list[i];
@@ -175,7 +176,7 @@ const struct json_schema *json_schemas_take(struct json_schemas *schemas, struct
     struct node node;
     iso_json_space(json);
     const char *from = json->at;
-    const struct json_schema *known = find(schemas, json, is_key);
+    const struct json_schema *known = find_schema(schemas, json, is_key);
     if (known) {
         json->at += known->length;
         return known;

@@ -53,7 +53,7 @@ static bool is_word(char byte)
     return isalnum((unsigned char)byte) || byte == '_' || byte == '.' || byte == '-' || byte == '+';
 }
 
-static void next(struct parser *parser)
+static void next_token(struct parser *parser)
 {
     skip_space(parser);
     parser->token = parser->at;
@@ -80,7 +80,7 @@ static bool expect(struct parser *parser, const char *word)
 {
     if (!is(parser, word))
         return wrong(parser, word);
-    next(parser);
+    next_token(parser);
     return true;
 }
 
@@ -92,7 +92,7 @@ static bool skip_statement(struct parser *parser)
         open += is(parser, "{") || is(parser, "[");
         open -= is(parser, "}") || is(parser, "]");
         bool block = is(parser, "}") && !open;
-        next(parser);
+        next_token(parser);
         if (block)
             return true;
     }
@@ -128,7 +128,7 @@ static void take_type(struct parser *parser, struct proto_field *field)
         field->kind = PROTO_MESSAGE;
         field->type = iso_copy_text(parser->token, parser->length);
     }
-    next(parser);
+    next_token(parser);
 }
 
 /* [optional|repeated] TYPE NAME = NUMBER [options]; */
@@ -137,11 +137,11 @@ static bool take_field(struct parser *parser, struct proto_field *field, bool in
     bool optional = is(parser, "optional");
     field->is_repeated = is(parser, "repeated");
     if (optional || field->is_repeated)
-        next(parser);
+        next_token(parser);
     if (is(parser, "map")) {
         while (parser->length && !is(parser, ">"))
-            next(parser);
-        next(parser);
+            next_token(parser);
+        next_token(parser);
         field->is_map = field->is_repeated = true;
         field->kind = PROTO_BYTES;
     } else {
@@ -151,7 +151,7 @@ static bool take_field(struct parser *parser, struct proto_field *field, bool in
         return wrong(parser, "a field's name");
     field->name = iso_copy_text(parser->token, parser->length);
     field->length = (uint32_t)parser->length;
-    next(parser);
+    next_token(parser);
     if (!expect(parser, "="))
         return false;
     long number = parser->length && parser->length < 10 ? strtol(parser->token, NULL, 10) : 0;
@@ -194,7 +194,7 @@ static bool take_message(struct parser *parser, const char *outer);
 static bool take_enumeration(struct parser *parser, const char *outer)
 {
     char name[TYPE_BYTES];
-    next(parser);
+    next_token(parser);
     int length = snprintf(name, sizeof name, "%s%s%.*s", outer, *outer ? "." : "", (int)parser->length, parser->token);
     if (length >= TYPE_BYTES)
         return wrong(parser, "a shorter name");
@@ -212,13 +212,13 @@ static bool take_element(struct parser *parser, const char *name, struct pending
     if (is(parser, "option") || is(parser, "reserved") || is(parser, "extensions"))
         return skip_statement(parser);
     if (is(parser, ";")) {
-        next(parser);
+        next_token(parser);
         return true;
     }
     if (!is(parser, "oneof"))
         return take_field(parser, add_pending(pending), false);
-    next(parser);
-    next(parser);
+    next_token(parser);
+    next_token(parser);
     if (!expect(parser, "{"))
         return false;
     while (parser->length && !is(parser, "}"))
@@ -273,11 +273,11 @@ static bool take_message(struct parser *parser, const char *outer)
 {
     struct pending pending = {0};
     char name[TYPE_BYTES];
-    next(parser);
+    next_token(parser);
     int length = snprintf(name, sizeof name, "%s%s%.*s", outer, *outer ? "." : "", (int)parser->length, parser->token);
     if (length >= TYPE_BYTES || ++parser->depth == PROTO_DEPTH_MAX)
         return wrong(parser, "a shorter name, and fewer levels");
-    next(parser);
+    next_token(parser);
     uint32_t number = add_message(parser->schema, name);
     bool fine = expect(parser, "{");
     while (fine && parser->length && !is(parser, "}"))
@@ -369,7 +369,7 @@ static bool resolve(struct parser *parser)
 static bool take_file(struct parser *parser)
 {
     bool has_root = false;
-    for (next(parser); parser->length;) {
+    for (next_token(parser); parser->length;) {
         if (is(parser, "message")) {
             if (!has_root)
                 parser->schema->root = parser->schema->message_count;
@@ -380,7 +380,7 @@ static bool take_file(struct parser *parser)
             if (!take_enumeration(parser, ""))
                 return false;
         } else if (is(parser, "package")) {
-            next(parser);
+            next_token(parser);
             snprintf(parser->package, sizeof parser->package, "%.*s", (int)parser->length, parser->token);
             if (!skip_statement(parser))
                 return false;

@@ -19,7 +19,7 @@ enum found { MISSING, FOUND, OTHER };
 
 /* ---- values, whose types are no unions ---- */
 
-static enum found pass(struct reading *reading, const struct iso_avro_type *type)
+static enum found skip_value(struct reading *reading, const struct iso_avro_type *type)
 {
     iso_avro_skip(type, &reading->cursor);
     return type->shape == ISO_AVRO_NULL ? MISSING : OTHER;
@@ -32,7 +32,7 @@ static inline enum found take_integer(struct reading *reading, const struct iso_
     else if (type->shape == ISO_AVRO_INT)
         *number = iso_avro_int(&reading->cursor);
     else
-        return pass(reading, type);
+        return skip_value(reading, type);
     return FOUND;
 }
 
@@ -67,7 +67,7 @@ static inline enum found take_word(struct reading *reading, const struct iso_avr
         return FOUND;
     }
     if (type->shape != ISO_AVRO_STRING)
-        return pass(reading, type);
+        return skip_value(reading, type);
     struct iso_json_text text = iso_avro_string(&reading->cursor);
     *word = (use == USE_KIND     ? avro_kind_of
              : use == USE_STATUS ? avro_status_of
@@ -135,10 +135,10 @@ static inline const char *take_member(struct reading *reading, enum avro_role ro
         if (type->shape == ISO_AVRO_BOOLEAN)
             operation->lock = iso_avro_boolean(&reading->cursor);
         else
-            pass(reading, type);
+            skip_value(reading, type);
         return NULL;
     default:
-        pass(reading, type);
+        skip_value(reading, type);
         return NULL;
     }
 }
@@ -233,7 +233,7 @@ static enum found take_writes(struct reading *reading, const struct iso_avro_typ
 static enum found take_snapshot(struct reading *reading, const struct iso_avro_type *type, struct iso_json_text *text)
 {
     if (type->shape != ISO_AVRO_STRING)
-        return pass(reading, type);
+        return skip_value(reading, type);
     *text = iso_avro_string(&reading->cursor);
     return FOUND;
 }
@@ -243,7 +243,7 @@ static enum found note_operations(struct reading *reading, const struct iso_avro
 {
     head->operations = type;
     head->operations_at = reading->cursor;
-    pass(reading, type);
+    skip_value(reading, type);
     return type->shape == ISO_AVRO_ARRAY ? FOUND : OTHER;
 }
 
@@ -276,7 +276,7 @@ static const char *take_head_member(struct reading *reading, enum avro_role role
         found = note_operations(reading, type, head);
         break;
     default:
-        pass(reading, type);
+        skip_value(reading, type);
         found = MISSING;
     }
     head->found |= found == FOUND ? 1u << role : 0;
@@ -348,7 +348,7 @@ static const char *take_watermark(struct reading *reading, const struct iso_avro
         const struct iso_avro_field *field = &type->fields[i];
         const struct iso_avro_type *member = iso_avro_inside(field->type, &reading->cursor);
         if (field->use[USE_ROLE] != ROLE_WATERMARK) {
-            pass(reading, member);
+            skip_value(reading, member);
             continue;
         }
         enum found found = take_unsigned(reading, member, watermark);

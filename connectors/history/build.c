@@ -29,7 +29,7 @@ static bool is_reserved(const struct iso_history *history, const struct build_op
     return reserved;
 }
 
-static void add(struct iso_history *history, enum iso_operation_kind kind, iso_atom key, uint32_t value)
+static void add_operation(struct iso_history *history, enum iso_operation_kind kind, iso_atom key, uint32_t value)
 {
     if (history->operation_count == history->operation_capacity)
         iso_history_reserve_operations(history, 1);
@@ -52,7 +52,7 @@ const char *build_add_operation(struct iso_history *history, const struct build_
         return "a value begins with U+0002, which is reserved";
     if (kind == ISO_READ && operation->is_list)
         kind = ISO_READ_LIST;
-    add(history, kind, operation->key, operation->is_list ? operation->list : operation->value);
+    add_operation(history, kind, operation->key, operation->is_list ? operation->list : operation->value);
     if (operation->has_ots)
         iso_history_set_ots(history, operation->ots);
     else if (operation->lock)

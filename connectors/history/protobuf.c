@@ -30,7 +30,7 @@ static inline const char *fault(struct reading *reading, const struct iso_wire_s
 }
 
 /* The next field of `span`, which is not at its end; what is wrong, or NULL. */
-static inline const char *take(struct reading *reading, struct iso_wire_span *span, struct iso_wire_field *field)
+static inline const char *take_field(struct reading *reading, struct iso_wire_span *span, struct iso_wire_field *field)
 {
     const char *expected = iso_wire_take(span, field);
     return expected ? fault(reading, span, expected) : NULL;
@@ -56,7 +56,7 @@ static const char *read_value(struct reading *reading, struct iso_wire_span span
     struct iso_wire_field field;
     const char *wrong;
     while (span.at < span.end) {
-        if ((wrong = take(reading, &span, &field)))
+        if ((wrong = take_field(reading, &span, &field)))
             return wrong;
         if (field.number == VALUE_NUMBER) {
             if ((wrong = check(reading, &span, &field, ISO_WIRE_VARINT)))
@@ -95,7 +95,7 @@ static const char *read_timestamp(struct reading *reading, struct iso_wire_span 
     const char *wrong;
     timestamp->is_there = true;
     while (span.at < span.end) {
-        if ((wrong = take(reading, &span, &field)))
+        if ((wrong = take_field(reading, &span, &field)))
             return wrong;
         if (field.number != TIMESTAMP_PHYSICAL && field.number != TIMESTAMP_LOGICAL)
             continue;
@@ -134,7 +134,7 @@ static const char *read_list(struct reading *reading, struct iso_wire_span span,
     built->is_list = true;
     while (span.at < span.end) {
         struct value element = {.holds = 0};
-        if ((wrong = take(reading, &span, &field)))
+        if ((wrong = take_field(reading, &span, &field)))
             return wrong;
         if (field.number != LIST_ELEMENTS)
             continue;
@@ -210,7 +210,7 @@ static const char *read_operation(struct reading *reading, struct iso_wire_span 
     operation.built.value = ISO_ABSENT;
     operation.built.is_list = false;
     while (span.at < span.end)
-        if ((wrong = take(reading, &span, &field)) || (wrong = read_member(reading, &span, &field, &operation)))
+        if ((wrong = take_field(reading, &span, &field)) || (wrong = read_member(reading, &span, &field, &operation)))
             return wrong;
     return add_operation(reading->block, &operation);
 }
@@ -299,7 +299,7 @@ static const char *read_part(struct reading *reading, struct iso_wire_span span,
     struct iso_wire_field field;
     const char *wrong = NULL;
     while (span.at < span.end && !wrong) {
-        if ((wrong = take(reading, &span, &field)))
+        if ((wrong = take_field(reading, &span, &field)))
             return wrong;
         if (head)
             wrong = read_head_member(reading, &span, &field, head);
@@ -315,7 +315,7 @@ static const char *read_parts(struct reading *reading, struct iso_wire_span reco
     struct iso_wire_field field;
     const char *wrong = NULL;
     while (record.at < record.end && !wrong) {
-        wrong = take(reading, &record, &field);
+        wrong = take_field(reading, &record, &field);
         if (!wrong && field.number == RECORD_TRANSACTION)
             wrong = read_part(reading, field.bytes, head);
     }
@@ -334,13 +334,13 @@ static const char *read_transaction(struct reading *reading, struct iso_wire_spa
 /* ---- records ---- */
 
 /* Which of the two the record is; both is refused, though the format would let the last one count. */
-static const char *tell(struct reading *reading, struct iso_wire_span record, uint32_t *which, uint64_t *watermark)
+static const char *find_kind(struct reading *reading, struct iso_wire_span record, uint32_t *which, uint64_t *watermark)
 {
     struct iso_wire_field field;
     const char *wrong;
     *which = 0;
     while (record.at < record.end) {
-        if ((wrong = take(reading, &record, &field)))
+        if ((wrong = take_field(reading, &record, &field)))
             return wrong;
         if (field.number != RECORD_TRANSACTION && field.number != RECORD_WATERMARK)
             continue;
@@ -361,7 +361,7 @@ static const char *take_record(struct reading *reading, struct iso_wire_span rec
     struct iso_history_mark mark = iso_history_mark(&events->block);
     uint64_t origin = record_origin(message), watermark;
     uint32_t which;
-    const char *wrong = tell(reading, record, &which, &watermark);
+    const char *wrong = find_kind(reading, record, &which, &watermark);
     if (wrong)
         return wrong;
     if (which == RECORD_WATERMARK) {

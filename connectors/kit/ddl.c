@@ -56,7 +56,7 @@ static void skip_blanks(struct scanner *scanner)
     }
 }
 
-static bool next(struct scanner *scanner)
+static bool next_word(struct scanner *scanner)
 {
     skip_blanks(scanner);
     const char *from = scanner->at;
@@ -84,10 +84,10 @@ static bool is_word(const struct scanner *scanner, const char *word)
 }
 
 /* Passes over the word if it is next. */
-static bool take(struct scanner *scanner, const char *word)
+static bool pass_word(struct scanner *scanner, const char *word)
 {
     struct scanner before = *scanner;
-    if (next(scanner) && is_word(scanner, word))
+    if (next_word(scanner) && is_word(scanner, word))
         return true;
     *scanner = before;
     return false;
@@ -96,10 +96,10 @@ static bool take(struct scanner *scanner, const char *word)
 static bool take_name(struct scanner *scanner, struct iso_ddl_effect *effect)
 {
     effect->schema = effect->table = (struct iso_json_text){"", 0};
-    if (!next(scanner))
+    if (!next_word(scanner))
         return false;
     effect->table = scanner->token;
-    if (take(scanner, ".") && next(scanner)) {
+    if (pass_word(scanner, ".") && next_word(scanner)) {
         effect->schema = effect->table;
         effect->table = scanner->token;
     }
@@ -112,8 +112,8 @@ static bool is_same(struct iso_json_text left, struct iso_json_text right)
 }
 
 /* What is done to a table last is what counts: in "a TO b, c TO a" the name a stands for what was c. */
-static uint32_t add(struct iso_ddl_effect *effects, uint32_t count, struct iso_ddl_effect effect,
-                    enum iso_table_change change)
+static uint32_t add_effect(struct iso_ddl_effect *effects, uint32_t count, struct iso_ddl_effect effect,
+                           enum iso_table_change change)
 {
     uint32_t i = 0;
     while (i < count && !(is_same(effects[i].schema, effect.schema) && is_same(effects[i].table, effect.table)))
@@ -129,11 +129,11 @@ static uint32_t take_list(struct scanner *scanner, struct iso_ddl_effect *effect
 {
     struct iso_ddl_effect effect;
     uint32_t count = 0;
-    if (take(scanner, "if"))
-        take(scanner, "exists");
+    if (pass_word(scanner, "if"))
+        pass_word(scanner, "exists");
     while (take_name(scanner, &effect)) {
-        count = add(effects, count, effect, ISO_TABLE_EMPTIED);
-        if (!take(scanner, ","))
+        count = add_effect(effects, count, effect, ISO_TABLE_EMPTIED);
+        if (!pass_word(scanner, ","))
             break;
     }
     return count;
@@ -143,24 +143,24 @@ static uint32_t take_list(struct scanner *scanner, struct iso_ddl_effect *effect
 static uint32_t take_database(struct scanner *scanner, struct iso_ddl_effect *effects)
 {
     struct iso_ddl_effect effect = {.table = {"", 0}};
-    if (take(scanner, "if"))
-        take(scanner, "exists");
-    if (!next(scanner))
+    if (pass_word(scanner, "if"))
+        pass_word(scanner, "exists");
+    if (!next_word(scanner))
         return 0;
     effect.schema = scanner->token;
-    return add(effects, 0, effect, ISO_TABLE_EMPTIED);
+    return add_effect(effects, 0, effect, ISO_TABLE_EMPTIED);
 }
 
 static uint32_t take_renames(struct scanner *scanner, struct iso_ddl_effect *effects)
 {
     struct iso_ddl_effect from, to;
     uint32_t count = 0;
-    if (take(scanner, "if"))
-        take(scanner, "exists");
-    while (take_name(scanner, &from) && take(scanner, "to") && take_name(scanner, &to)) {
-        count = add(effects, count, from, ISO_TABLE_EMPTIED);
-        count = add(effects, count, to, ISO_TABLE_REPLACED);
-        if (!take(scanner, ","))
+    if (pass_word(scanner, "if"))
+        pass_word(scanner, "exists");
+    while (take_name(scanner, &from) && pass_word(scanner, "to") && take_name(scanner, &to)) {
+        count = add_effect(effects, count, from, ISO_TABLE_EMPTIED);
+        count = add_effect(effects, count, to, ISO_TABLE_REPLACED);
+        if (!pass_word(scanner, ","))
             break;
     }
     return count;
@@ -172,7 +172,7 @@ static enum iso_table_change take_alterations(struct scanner *scanner, const str
 {
     enum iso_table_change change = ISO_TABLE_SAME;
     bool removes = false;
-    while (next(scanner)) {
+    while (next_word(scanner)) {
         if (is_word(scanner, "modify") || is_word(scanner, "change") || is_word(scanner, "convert"))
             return ISO_TABLE_RESPELT;
         if (is_word(scanner, "primary")) { /* rows have other names now */
@@ -183,10 +183,11 @@ static enum iso_table_change take_alterations(struct scanner *scanner, const str
                    is_word(scanner, "discard");
         if (removes && is_word(scanner, "partition"))
             change = ISO_TABLE_PARTLY_EMPTIED;
-        if (!is_word(scanner, "rename") || take(scanner, "column") || take(scanner, "index") || take(scanner, "key"))
+        if (!is_word(scanner, "rename") || pass_word(scanner, "column") || pass_word(scanner, "index") ||
+            pass_word(scanner, "key"))
             continue;
-        if (!take(scanner, "to"))
-            take(scanner, "as");
+        if (!pass_word(scanner, "to"))
+            pass_word(scanner, "as");
         return take_name(scanner, to) ? ISO_TABLE_REPLACED : change;
     }
     return change;
@@ -195,39 +196,39 @@ static enum iso_table_change take_alterations(struct scanner *scanner, const str
 static uint32_t take_alter(struct scanner *scanner, struct iso_ddl_effect *effects)
 {
     struct iso_ddl_effect of, to;
-    if (take(scanner, "if"))
-        take(scanner, "exists");
+    if (pass_word(scanner, "if"))
+        pass_word(scanner, "exists");
     if (!take_name(scanner, &of))
         return 0;
     enum iso_table_change change = take_alterations(scanner, &of, &to);
     if (change == ISO_TABLE_SAME)
         return 0;
-    uint32_t count = add(effects, 0, of, change == ISO_TABLE_REPLACED ? ISO_TABLE_EMPTIED : change);
-    return change == ISO_TABLE_REPLACED ? add(effects, count, to, change) : count;
+    uint32_t count = add_effect(effects, 0, of, change == ISO_TABLE_REPLACED ? ISO_TABLE_EMPTIED : change);
+    return change == ISO_TABLE_REPLACED ? add_effect(effects, count, to, change) : count;
 }
 
 uint32_t iso_ddl_effects(struct iso_json_text sql, struct iso_ddl_effect effects[ISO_DDL_EFFECTS_MAX])
 {
     struct scanner scanner = {.at = sql.at, .end = sql.at + sql.length};
-    if (take(&scanner, "truncate")) {
-        take(&scanner, "table");
+    if (pass_word(&scanner, "truncate")) {
+        pass_word(&scanner, "table");
         return take_list(&scanner, effects);
     }
-    if (take(&scanner, "drop")) {
-        if (take(&scanner, "database") || take(&scanner, "schema"))
+    if (pass_word(&scanner, "drop")) {
+        if (pass_word(&scanner, "database") || pass_word(&scanner, "schema"))
             return take_database(&scanner, effects);
-        return take(&scanner, "table") ? take_list(&scanner, effects) : 0;
+        return pass_word(&scanner, "table") ? take_list(&scanner, effects) : 0;
     }
-    if (take(&scanner, "rename"))
-        return take(&scanner, "table") ? take_renames(&scanner, effects) : 0;
-    if (take(&scanner, "create"))
-        return take(&scanner, "or") && take(&scanner, "replace") && take(&scanner, "table")
+    if (pass_word(&scanner, "rename"))
+        return pass_word(&scanner, "table") ? take_renames(&scanner, effects) : 0;
+    if (pass_word(&scanner, "create"))
+        return pass_word(&scanner, "or") && pass_word(&scanner, "replace") && pass_word(&scanner, "table")
                    ? take_list(&scanner, effects)
                    : 0;
-    if (take(&scanner, "alter")) {
-        take(&scanner, "online");
-        take(&scanner, "ignore");
-        return take(&scanner, "table") ? take_alter(&scanner, effects) : 0;
+    if (pass_word(&scanner, "alter")) {
+        pass_word(&scanner, "online");
+        pass_word(&scanner, "ignore");
+        return pass_word(&scanner, "table") ? take_alter(&scanner, effects) : 0;
     }
     return 0;
 }

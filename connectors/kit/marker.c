@@ -39,7 +39,8 @@ void iso_marker_hide(const struct iso_marker *marker, struct iso_row *row)
         cell->is_key = true;
 }
 
-static void note(const struct iso_marker *marker, struct iso_row *row, struct iso_atoms *atoms, struct iso_event *event)
+static void note_marker(const struct iso_marker *marker, struct iso_row *row, struct iso_atoms *atoms,
+                        struct iso_event *event)
 {
     iso_atom tid;
     if (iso_row_value(row, atoms, marker->column, &tid) != ISO_ROW_KNOWN || tid == ISO_ABSENT)
@@ -54,7 +55,7 @@ void iso_marker_take(const struct iso_marker *marker, struct iso_row *row, struc
     if (!marker->column || marker->table)
         return;
     iso_marker_hide(marker, row);
-    note(marker, row, atoms, event);
+    note_marker(marker, row, atoms, event);
 }
 
 void iso_marker_take_row(const struct iso_marker *marker, struct iso_row *row, struct iso_atoms *atoms,
@@ -63,5 +64,5 @@ void iso_marker_take_row(const struct iso_marker *marker, struct iso_row *row, s
     event->type = ISO_EVENT_IGNORED;
     event->reason = "a row that says whose transaction it is";
     if (row)
-        note(marker, row, atoms, event);
+        note_marker(marker, row, atoms, event);
 }

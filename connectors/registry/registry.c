@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/number_map.h"
 #include "base/redact.h"
+#include "base/shared_library.h"
 #include "base/text.h"
 
 enum { CONNECT_MS = 3000, ANSWER_MS = 8000, TRIES = 3, RETRY_MS = 250, ANSWER_MAX_BYTES = 1 << 20 };
@@ -28,9 +29,25 @@ struct refusal {
     char *reason;  /* NULL: none yet */
 };
 
+/* What is called of libcurl. */
+/* clang-format off */
+#define FUNCTIONS(X) \
+    X(easy_cleanup) X(easy_getinfo) X(easy_init) X(easy_perform) X(easy_setopt) X(easy_strerror) X(slist_append) \
+    X(slist_free_all)
+/* clang-format on */
+#define MEMBER(name) __typeof__(curl_##name) *name;
+#define NAME(name) {"curl_" #name, offsetof(struct curl, name)},
+struct curl {
+    FUNCTIONS(MEMBER)
+};
+static const struct iso_shared_function functions[] = {FUNCTIONS(NAME)};
+static const struct iso_shared_library libcurl = {"libcurl.so.4", "libcurl4", "a schema registry", functions,
+                                                  sizeof functions / sizeof *functions};
+
 struct iso_registry {
     char *url; /* without a slash at its end */
-    CURL *curl;
+    struct curl curl;
+    CURL *connection;
     struct curl_slist *headers;
     struct iso_text answer; /* of the request at hand */
     char *text;             /* of the schema that was found last */
@@ -63,24 +80,24 @@ static enum iso_status request_schema(struct iso_registry *registry, uint32_t id
     char url[2048], reason[CURL_ERROR_SIZE] = "";
     CURLcode result = CURLE_OK;
     snprintf(url, sizeof url, "%s/schemas/ids/%u", registry->url, id);
-    curl_easy_setopt(registry->curl, CURLOPT_URL, url);
-    curl_easy_setopt(registry->curl, CURLOPT_ERRORBUFFER, reason);
+    registry->curl.easy_setopt(registry->connection, CURLOPT_URL, url);
+    registry->curl.easy_setopt(registry->connection, CURLOPT_ERRORBUFFER, reason);
     for (int i = 0; i < TRIES; i++) {
         struct timespec pause = {0, (long)i * RETRY_MS * 1000000};
         nanosleep(&pause, NULL);
         registry->answer.used = 0;
-        result = curl_easy_perform(registry->curl);
-        curl_easy_getinfo(registry->curl, CURLINFO_RESPONSE_CODE, code);
+        result = registry->curl.easy_perform(registry->connection);
+        registry->curl.easy_getinfo(registry->connection, CURLINFO_RESPONSE_CODE, code);
         if (!may_mend(registry, result, *code))
             break;
     }
-    curl_easy_setopt(registry->curl, CURLOPT_ERRORBUFFER, NULL);
+    registry->curl.easy_setopt(registry->connection, CURLOPT_ERRORBUFFER, NULL);
     if (result == CURLE_WRITE_ERROR && *code == 200)
         return iso_error_set(error, ISO_BAD_INPUT, "schema registry %s: schema %u: too long, expected at most %d MiB",
                              registry->url, id, ANSWER_MAX_BYTES >> 20);
     if (result != CURLE_OK)
         return iso_error_set(error, ISO_FAILED, "schema registry %s: schema %u: %s", registry->url, id,
-                             *reason ? reason : curl_easy_strerror(result));
+                             *reason ? reason : registry->curl.easy_strerror(result));
     memset(iso_text_reserve(&registry->answer, ISO_JSON_PADDING), 0, ISO_JSON_PADDING);
     return ISO_OK;
 }
@@ -240,7 +257,7 @@ static enum iso_status read_credentials(struct iso_registry *registry, const cha
     if (!is_read || !strchr(line, ':') || strlen(line) > CREDENTIALS_MOST)
         iso_error_set(error, ISO_BAD_INPUT, "%s: expected USER:PASSWORD on its first line", path);
     else
-        curl_easy_setopt(registry->curl, CURLOPT_USERPWD, line);
+        registry->curl.easy_setopt(registry->connection, CURLOPT_USERPWD, line);
     explicit_bzero(line, sizeof line);
     return error->status;
 }
@@ -270,19 +287,23 @@ struct iso_registry *iso_registry_new(const char *url, const char *credentials, 
     registry->url = iso_copy_text(url, length - (url[length - 1] == '/'));
     registry->refused_ms = REFUSED_MS;
     registry->provider = (struct iso_schema_provider){find_schema, registry};
-    registry->curl = curl_easy_init();
-    if (!registry->curl)
+    if (iso_shared_library_load(&libcurl, &registry->curl, error) != ISO_OK) {
+        iso_registry_free(registry);
+        return NULL;
+    }
+    registry->connection = registry->curl.easy_init();
+    if (!registry->connection)
         iso_out_of_memory(0);
-    registry->headers = curl_slist_append(NULL, "Accept: application/vnd.schemaregistry.v1+json, "
-                                                "application/vnd.schemaregistry+json, application/json");
-    curl_easy_setopt(registry->curl, CURLOPT_HTTPHEADER, registry->headers);
-    curl_easy_setopt(registry->curl, CURLOPT_WRITEFUNCTION, on_answer);
-    curl_easy_setopt(registry->curl, CURLOPT_WRITEDATA, &registry->answer);
-    curl_easy_setopt(registry->curl, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
-    curl_easy_setopt(registry->curl, CURLOPT_TIMEOUT_MS, (long)ANSWER_MS);
-    curl_easy_setopt(registry->curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(registry->curl, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(registry->curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    registry->headers = registry->curl.slist_append(NULL, "Accept: application/vnd.schemaregistry.v1+json, "
+                                                          "application/vnd.schemaregistry+json, application/json");
+    registry->curl.easy_setopt(registry->connection, CURLOPT_HTTPHEADER, registry->headers);
+    registry->curl.easy_setopt(registry->connection, CURLOPT_WRITEFUNCTION, on_answer);
+    registry->curl.easy_setopt(registry->connection, CURLOPT_WRITEDATA, &registry->answer);
+    registry->curl.easy_setopt(registry->connection, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+    registry->curl.easy_setopt(registry->connection, CURLOPT_TIMEOUT_MS, (long)ANSWER_MS);
+    registry->curl.easy_setopt(registry->connection, CURLOPT_NOSIGNAL, 1L);
+    registry->curl.easy_setopt(registry->connection, CURLOPT_FOLLOWLOCATION, 0L);
+    registry->curl.easy_setopt(registry->connection, CURLOPT_PROTOCOLS_STR, "http,https");
     if (!credentials || read_credentials(registry, credentials, error) == ISO_OK)
         return registry;
     iso_registry_free(registry);
@@ -291,7 +312,7 @@ struct iso_registry *iso_registry_new(const char *url, const char *credentials, 
 
 void iso_registry_patience(struct iso_registry *registry, long milliseconds)
 {
-    curl_easy_setopt(registry->curl, CURLOPT_TIMEOUT_MS, milliseconds);
+    registry->curl.easy_setopt(registry->connection, CURLOPT_TIMEOUT_MS, milliseconds);
 }
 
 void iso_registry_missing(struct iso_registry *registry, long milliseconds)
@@ -307,8 +328,10 @@ void iso_registry_free(struct iso_registry *registry)
         iso_free(registry->refused[i].reason);
     iso_number_map_release(&registry->by_id);
     forget_text(registry);
-    curl_easy_cleanup(registry->curl);
-    curl_slist_free_all(registry->headers);
+    if (registry->connection) {
+        registry->curl.easy_cleanup(registry->connection);
+        registry->curl.slist_free_all(registry->headers);
+    }
     iso_text_release(&registry->answer);
     iso_free(registry->url);
     iso_free(registry);

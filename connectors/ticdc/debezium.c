@@ -160,8 +160,9 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
     return ticdc_add_row(ticdc, message, &change, events, error);
 }
 
-static enum iso_status take(struct ticdc *ticdc, const struct iso_message *message, const struct envelope *envelope,
-                            struct iso_events *events, struct iso_error *error)
+static enum iso_status take_envelope(struct ticdc *ticdc, const struct iso_message *message,
+                                     const struct envelope *envelope, struct iso_events *events,
+                                     struct iso_error *error)
 {
     if (!ticdc_saw(envelope->seen, PAYLOAD) || !ticdc_saw(envelope->seen, SOURCE) || !ticdc_saw(envelope->seen, COMMIT))
         return iso_error_set(error, ISO_BAD_INPUT, "expected payload.source.commit_ts");
@@ -192,7 +193,8 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
         else
             iso_json_skip(json);
     }
-    return iso_json_finish(json) ? take(ticdc, message, &envelope, events, error) : iso_payload_fault(json, error);
+    return iso_json_finish(json) ? take_envelope(ticdc, message, &envelope, events, error)
+                                 : iso_payload_fault(json, error);
 }
 
 const struct ticdc_protocol ticdc_debezium = {.format = "debezium", .decode = decode};

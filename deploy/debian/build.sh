@@ -45,7 +45,7 @@ pack() { # PACKAGE DEPENDS
     size=$(du -k -s --apparent-size --exclude=DEBIAN "$root" | cut -f1)
     awk -v name="$1" '/^Package:/ { on = $2 == name } on && NF' deploy/debian/control |
         sed -e "s/^Architecture: .*/Source: isochron\nVersion: $version\nArchitecture: $architecture\nMaintainer: $maintainer/" \
-            -e "s/^Depends: .*/Priority: optional\nInstalled-Size: $size\nDepends: $2/" >"$root/DEBIAN/control"
+            -e "s/^Depends: \\\${[a-z:A-Z]*}/Priority: optional\nInstalled-Size: $size\nDepends: $2/" >"$root/DEBIAN/control"
     [ "$1" != isochron ] || sed -i '/^Source:/d' "$root/DEBIAN/control"
     (cd "$root" && find usr lib -type f -print0 2>/dev/null | LC_ALL=C sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
     SOURCE_DATE_EPOCH=$epoch dpkg-deb --root-owner-group --build -Zxz "$root" "$package" >/dev/null
@@ -59,7 +59,9 @@ root=$work/debian/isochron
 "${MAKE:-make}" --no-print-directory -s install-program BUILD="$build" PREFIX=/usr DESTDIR="$root"
 strip --strip-unneeded -R .comment -R .note "$root/usr/bin/isochron"
 gzip -9n "$root/usr/share/man/man1/isochron.1"
-bill isochron application usr/bin/isochron "$(gcc -print-file-name=libcadical.a)" /usr/include/xxhash.h
+# What it loads when it needs it (base/shared_library.h) is named here and in deploy/debian/control.
+bill isochron application usr/bin/isochron "$(gcc -print-file-name=libcadical.a)" /usr/include/xxhash.h \
+    "/$libdir/libcurl.so.4" "/$libdir/libmicrohttpd.so.12"
 install -D -m 644 deploy/systemd/isochron@.service "$root/lib/systemd/system/isochron@.service"
 install -d "$root/etc/isochron"
 documents=$root/usr/share/doc/isochron

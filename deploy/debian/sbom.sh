@@ -1,7 +1,8 @@
 #!/bin/bash
 # What a program or library is made of, as CycloneDX 1.5 (JSON) on stdout: sbom.sh FILE NAME application|library VERSION EPOCH PART...
 # Every Debian package whose libraries it loads, directly or through others, and those of the parts: archives (.a) that were linked into
-# it, headers that are part of it; with its version, as dpkg knows them on the machine that builds. No root; no tool but dpkg's and coreutils'.
+# it, libraries (.so) that it loads when a run needs them, headers that are part of it; with its version, as dpkg knows them on the machine
+# that builds. No root; no tool but dpkg's and coreutils'.
 set -eu
 program=$1 name=$2 type=$3 version=$4 epoch=$5 parts=("${@:6}")
 distribution=$(. /etc/os-release && echo "$ID-${VERSION_ID:-unknown}")
@@ -24,7 +25,14 @@ parts() {
         if grep -qxF "$library" <<<"$needed"; then echo "$(owner "$path") loaded"; else echo "$(owner "$path") loaded-by-others"; fi
     done
     for part in "${parts[@]}"; do
-        case $part in *.a) echo "$(owner "$part") linked-statically" ;; *) echo "$(owner "$part") compiled-in" ;; esac
+        case $part in
+        *.a) echo "$(owner "$part") linked-statically" ;;
+        *.so.*)
+            echo "$(owner "$part") loaded-when-needed"
+            ldd "$part" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | while read -r path; do echo "$(owner "$path") loaded-by-others"; done
+            ;;
+        *) echo "$(owner "$part") compiled-in" ;;
+        esac
     done
 }
 

@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "iso/atom.h"
 #include "iso/error.h"
@@ -61,14 +62,30 @@ enum iso_clock {
     ISO_CLOCK_SNAPSHOT /* PostgreSQL snapshots: finished: positions */
 };
 
-/* A row set: a range of keys, and the rows that were found in it. Its operations are `count` from `first` on (of the
- * transaction's, from 0): while building, the rows. Finished, the set also has a read of null for each other key of the range
- * that the history names, so that engines see reads and nothing else. */
+/* What operations of a transaction were recorded as one. */
+enum iso_set_form {
+    ISO_SET_RANGE, /* keys from `from` to `to`, and the value of each that was found */
+    ISO_SET_QUERY, /* rows of `table` whose keys lie between the bounds and which `where` matches */
+    ISO_SET_ROW    /* one row with its cells: its first operation is the row's own */
+};
+
+/* A row set: a range of keys, or a condition on a table's rows, and what was found; or a row with its cells. Its
+ * operations are `count` from `first` on (of the transaction's, from 0). While building, they are the rows that were found.
+ * Finished, a range also has a read of null for each other key that lies in it and that the history names, so that engines
+ * see reads and nothing else. Of a query, the first operation is its *header*: a read of the key `TABLE#`, which nobody
+ * writes, as null; its moment is the query's. Behind it each row has a read of its key as `true`, and reads of its cells
+ * (base/cell_key.h). What a query did not find is judged beside the engines (rowsets/rowsets.h). */
 struct iso_range {
     uint32_t transaction;
     uint32_t first, count, rows; /* the first `rows` of its operations are those that were found */
-    iso_atom from, to;           /* inclusive; ISO_ABSENT: open. Keys are ordered as by iso_atom_compare */
-    uint8_t kind;                /* ISO_OPERATION_ bits of its reads, and their time: */
+    iso_atom from, to;     /* inclusive; ISO_ABSENT: open. Keys are ordered as by iso_atom_compare; of a query: what
+                                  * stands behind the table's name (predicate/bounds.h) */
+    iso_atom table, where; /* of a query; `where` absent: each row */
+    iso_atom
+        returned; /* of a query that returned no rows with keys: canonical JSON, {"count":3,"sum(amount)":"28.50"} or, of a
+                                  * bag, {"columns":["c"],"bag":[["x"],..]}; else absent */
+    uint8_t kind; /* ISO_OPERATION_ bits of its reads, and their time: */
+    uint8_t form; /* enum iso_set_form */
     uint64_t ots, ots_logical;
     bool is_partial; /* other rows may have been there: nothing is said of them */
     bool is_skipped; /* finished: it covers more keys than the limit, so nothing was said of them */
@@ -222,10 +239,16 @@ void iso_history_range(struct iso_history *history, const struct iso_range *rang
 /* ISO_BAD_INPUT, with file and line, if there is a row set: for who judges streams, where keys are not known beforehand. */
 enum iso_status iso_history_refuse_ranges(const struct iso_history *history, struct iso_error *error);
 
-/* The row set that the operation belongs to; NULL: none. */
-const struct iso_range *iso_history_range_of(const struct iso_history *finished, uint32_t operation);
+/* Whether the text is the key of queries' headers: `TABLE#`. */
+static inline bool iso_history_is_header(const char *key, size_t length)
+{
+    return length && key[length - 1] == '#' && !memchr(key, '/', length);
+}
 
-/* True if there is one; `is_row`: the operation is one of its rows, not of what it lacks. */
+/* The set that the operation belongs to; NULL: none. */
+const struct iso_range *iso_history_set_of(const struct iso_history *history, uint32_t operation);
+
+/* True if the operation belongs to a row set; `is_row`: to one of its rows, not to what it lacks. */
 bool iso_history_in_range(const struct iso_history *finished, uint32_t operation, bool *is_row);
 
 /* Where an operation stands among those of its transaction, from 0, a row set being one. */

@@ -24,6 +24,20 @@
  * names them (`public.acct/7`), composite keys joined by `,`, with `%`, `/` and `,` inside a part written as
  * %25, %2F and %2C; iso_recorder_key does that.
  *
+ * Rows of several columns, and what a query returned, where the change stream's source has `cells=true` (FORMATS.md). Keys
+ * of rows come from iso_recorder_row_key, which writes `#` as %23, too:
+ *
+ *     const char *columns[] = {"owner", "balance"}, *values[] = {"ann", "120"};        NULL: SQL's NULL
+ *     iso_recorder_read_row(session, "public.acct/7", columns, values, 2);
+ *     iso_recorder_write_row(session, "public.acct/7", columns + 1, values + 1, 1);    the columns that were written
+ *
+ *     iso_recorder_query_begin(session, "public.acct", NULL, NULL, "owner = 'ann' and balance > 10");
+ *     while (...)                                                                      each row, as it comes
+ *         iso_recorder_query_row(session, "7", columns, values, 2);
+ *     iso_recorder_query_end(session);                                                 that was the whole result
+ *
+ * A query without its end is left out, as if it had not been asked: if the statement fails halfway, do not call it.
+ *
  * It never blocks and never breaks the application. Calls between begin and the end of a transaction touch
  * the session's memory only. The end copies the record into a buffer of bounded size, under a lock that is
  * held for that copy alone; a thread of the recorder writes it out, or librdkafka sends it. What cannot be
@@ -152,6 +166,34 @@ ISO_API void iso_recorder_append(struct iso_recorder_session *session, const cha
 ISO_API void iso_recorder_read_list(struct iso_recorder_session *session, const char *key, const char *const *elements,
                                     size_t count);
 
+/* Rows with cells: `values[i]` is that of `columns[i]`, NULL is SQL's NULL; each column once. A row that was deleted is
+ * recorded by iso_recorder_delete. */
+ISO_API void iso_recorder_read_row(struct iso_recorder_session *session, const char *row, const char *const *columns,
+                                   const char *const *values, size_t count);
+ISO_API void iso_recorder_read_no_row(struct iso_recorder_session *session, const char *row); /* there was none */
+/* The columns that an INSERT or UPDATE wrote; none (`count` 0): the change stream knows them. */
+ISO_API void iso_recorder_write_row(struct iso_recorder_session *session, const char *row, const char *const *columns,
+                                    const char *const *values, size_t count);
+
+/* A query of one table, named as keys of its rows begin. `from` and `to` are inclusive bounds of the key, as it stands
+ * behind the table's name and `/` ("100", "7,b"; one with fewer parts is a prefix); NULL: open. `where`, NULL: each row,
+ * are comparisons, AND, OR, NOT, IN, BETWEEN, IS NULL, and LIKE with a prefix. One is open at a time, and nothing else comes
+ * before its end: another operation, a mark that is returned to, or the transaction's end leave it out. */
+ISO_API void iso_recorder_query_begin(struct iso_recorder_session *session, const char *table, const char *from,
+                                      const char *to, const char *where);
+/* What it returned is one of three; nothing at all is no rows.
+ * Rows: each key once, as behind the table's name and `/`, with the cells that were returned. */
+ISO_API void iso_recorder_query_row(struct iso_recorder_session *session, const char *key, const char *const *columns,
+                                    const char *const *values, size_t count);
+/* Aggregates: "count", "count(c)", "sum(c)", "min(c)", "max(c)". */
+ISO_API void iso_recorder_query_aggregate(struct iso_recorder_session *session, const char *name, const char *value);
+/* Rows without keys: first which columns they have, then a value for each of these. */
+ISO_API void iso_recorder_query_columns(struct iso_recorder_session *session, const char *const *columns, size_t count);
+ISO_API void iso_recorder_query_values(struct iso_recorder_session *session, const char *const *values);
+/* At any time before its end: there may have been more rows (LIMIT, SKIP LOCKED, row security). */
+ISO_API void iso_recorder_query_partial(struct iso_recorder_session *session);
+ISO_API void iso_recorder_query_end(struct iso_recorder_session *session);
+
 /* SAVEPOINT: remember the mark; ROLLBACK TO: what was recorded after it is left out. */
 ISO_API size_t iso_recorder_mark(const struct iso_recorder_session *session);
 ISO_API void iso_recorder_rollback_to(struct iso_recorder_session *session, size_t mark);
@@ -168,6 +210,9 @@ ISO_API void iso_recorder_unknown(struct iso_recorder_session *session);
 /* Writes `table/part,part...` with what must be escaped in parts escaped; false if it does not fit `size`
  * bytes with NUL. */
 ISO_API bool iso_recorder_key(char *key, size_t size, const char *table, const char *const *parts, size_t count);
+/* The same for rows with cells: `#` becomes %23. `table` NULL: the parts alone, for queries' rows and bounds; no parts: the
+ * table's name alone. */
+ISO_API bool iso_recorder_row_key(char *key, size_t size, const char *table, const char *const *parts, size_t count);
 
 #ifdef __cplusplus
 }

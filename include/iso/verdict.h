@@ -40,7 +40,8 @@ enum iso_violation_kind {
     ISO_GAP, /* CDC: a row of a snapshot, or a before image where changes are known to be missing, is not what was left
               */
     ISO_MISSING_ROW, /* EXT: a row set lacks a row that was there */
-    ISO_EXTRA_ROW,   /* EXT: a row set has a row that was not there */
+    ISO_EXTRA_ROW,   /* EXT: a row set has a row that was not there, or that does not match */
+    ISO_AGGREGATE,   /* EXT: a count, a sum, a least or a greatest value of a table's rows is another */
     ISO_VIOLATION_KINDS
 };
 
@@ -56,14 +57,20 @@ enum iso_unjudged {
     ISO_UNJUDGED_OWN_ORDER,  /* after own writes whose order is not known */
     ISO_UNJUDGED_XA,         /* of what an XA transaction wrote, or by one: nothing says when it committed */
     ISO_UNJUDGED_SCAN_LIMIT, /* of what a row set does not contain: it covers too many keys */
+    ISO_UNJUDGED_TYPE,       /* a condition, bounds or aggregate of values whose types do not compare */
+    ISO_UNJUDGED_COLLATION,  /* the same of texts of which only their collation says how they compare */
+    ISO_UNJUDGED_SIGN,       /* the same of an integer below 0 that may be one above 2^63 */
+    ISO_UNJUDGED_COLUMN,     /* the same of a column that nobody has shown */
+    ISO_UNJUDGED_ROW_SETS,   /* what a query of a table did not return, where no timestamps say when it read */
     ISO_UNJUDGED_REASONS
 };
 
 /* A value in a report: an atom, or a list. */
 struct iso_value {
     bool is_list;
-    iso_atom atom;  /* if not a list; ISO_ABSENT: null */
-    uint64_t first; /* if a list: elements `elements[first]` ... */
+    iso_atom atom;                 /* if not a list; ISO_ABSENT: null */
+    const struct iso_atoms *atoms; /* whose atom it is; NULL: the history's */
+    uint64_t first;                /* if a list: elements `elements[first]` ... */
     uint32_t count;
     const iso_atom *const *elements; /* ... of this column (the history's, or the verdict's own) */
 };
@@ -103,6 +110,7 @@ struct iso_verdict {
     iso_atom *elements;               /* of expected lists */
     uint64_t element_count, element_capacity;
     uint64_t elements_unused; /* of violations that are kept no more */
+    struct iso_atoms texts;   /* values that the history does not have: aggregates */
     bool sorted;
 
     double seconds_load, seconds_sort, seconds_check, seconds_total;
@@ -126,6 +134,9 @@ void iso_verdict_merge(struct iso_verdict *verdict, struct iso_verdict *from);
 
 /* A list value made of `count` elements that are copied into the verdict. */
 struct iso_value iso_verdict_list(struct iso_verdict *verdict, const iso_atom *elements, uint32_t count);
+
+/* A value that the history does not have; NULL: null. */
+struct iso_value iso_verdict_text(struct iso_verdict *verdict, const char *text, size_t length);
 
 static inline struct iso_value iso_value_atom(iso_atom atom)
 {

@@ -168,7 +168,7 @@ uint64_t iso_aion_given_up(const struct iso_aion *engine);
 /* Initial values: `initial_*` of a history (its transactions do not matter). Before anything is added. */
 void iso_aion_initial(struct iso_aion *engine, const struct iso_history *history);
 
-/* What key `key` of the block (iso_aion_block), a register, held before its first version: `value`, an atom of the
+/* What key `key` of the block (iso_aion_block), a register, had before its first version: `value`, an atom of the
  * block; a value that is unknown (verdict/unjudged.h) is one too. May be said at any time and again: open reads of it
  * are judged again. Versions with cts <= ISO_AION_START of transactions without a session are such state, too: they are
  * never late, and never below what is kept. */
@@ -246,8 +246,9 @@ struct iso_aion_stats {
     uint64_t aged_unknown;  /* that started below what is kept, and whose outcome nobody reported: forgotten */
     uint64_t outcomes_lost; /* reported later that they had committed: their versions are missing */
     uint64_t closed_early;  /* memory was short: below this everything was made final, without a watermark; 0: never */
-    uint64_t held_unknown, held_initial; /* reads past the watermark that wait: for an outcome; for an initial value */
-    uint64_t disagreeing;                /* initial values that were reported after a read had reported another one */
+    uint64_t waiting_unknown,
+        waiting_initial;  /* reads past the watermark that wait: for an outcome; for an initial value */
+    uint64_t disagreeing; /* initial values that were reported after a read had reported another one */
     bool per_operation;
     uint64_t flipped;                       /* transactions (by shard) whose EXT verdict changed after its first */
     uint64_t flips[ISO_AION_FLIPS];         /* how many of them changed 1, 2, ... times; the last: or more often */
@@ -257,7 +258,7 @@ struct iso_aion_stats {
     uint64_t steps;   /* others that transactions were compared with, one by one: in a stream in order next to none */
     uint64_t waiting; /* transactions that wait to be judged now (settle_ms) */
     uint64_t waiting_from;            /* the least cts among them; UINT64_MAX: none */
-    uint64_t open_reads, versions;    /* held now */
+    uint64_t open_reads, versions;    /* in memory now */
     uint64_t bytes;                   /* of engine state in use now */
     struct iso_aion_spilt {           /* keys in the spill file */
         uint64_t hits, misses;        /* keys asked for: found in memory; brought back from the spill file */
@@ -268,7 +269,7 @@ struct iso_aion_stats {
         uint64_t keys;                /* records in it; most keys in memory have one too */
         uint64_t disk;                /* bytes of its files */
         uint64_t used, living;        /* bytes of records in these; of them what is needed (spill/spill.h) */
-        uint64_t held;                /* bytes of these that wait for the next archive (spill/spill.h) */
+        uint64_t archived;            /* bytes of these that wait for the next archive (spill/spill.h) */
         uint64_t read, written;       /* bytes, so far */
     } spilt;
 };

@@ -32,7 +32,7 @@ void aion_values_archive(struct iso_archive *archive, struct aion_values *values
     if (archive->restoring)
         aion_values_release(values);
     iso_atoms_archive(archive, atoms);
-    ISO_ARCHIVE_ANY(archive, "holders", ISO_ARCHIVE_TWIN, values->holders, atoms->count, atoms->capacity);
+    ISO_ARCHIVE_ANY(archive, "holders", ISO_ARCHIVE_TWIN, values->references, atoms->count, atoms->capacity);
     ISO_ARCHIVE_ANY(archive, "hash", ISO_ARCHIVE_TWIN, values->hash, atoms->count, atoms->capacity);
     iso_archive_index(archive, "values->slots", &values->table);
     ISO_ARCHIVE_VALUE(archive, values->first_free);
@@ -57,7 +57,7 @@ void aion_reorder_queue_archive(struct iso_archive *archive, struct aion_reorder
     ISO_ARCHIVE_VALUE(archive, queue->longest);
     iso_archive_expect(archive, queue->first <= queue->sorted && queue->sorted <= queue->end);
     if (archive->restoring && queue->capacity)
-        queue->spare = iso_allocate(queue->capacity * sizeof *queue->spare);
+        queue->scratch = iso_allocate(queue->capacity * sizeof *queue->scratch);
 }
 
 static void archive_reorder_front(struct iso_archive *archive, struct aion_reorder_front *reorder)
@@ -138,7 +138,7 @@ static void archive_unknown(struct iso_archive *archive, struct iso_aion *engine
     if (archive->restoring)
         aion_key_cache_set(&engine->unknown.cache, &engine->unknown.history);
     if (archive->restoring && archive->error->status == ISO_OK)
-        aion_held_index(engine);
+        aion_unknown_index(engine);
 }
 
 static void archive_arrivals(struct iso_archive *archive, struct aion_arrivals *arrivals)

@@ -47,7 +47,7 @@ static struct entry take_entry(struct cursor *cursor, bool list)
 {
     struct entry entry = {.first = cursor->at};
     entry.time = take(cursor);
-    for (int i = 0; i < 3; i++) /* hold, detail, operation */
+    for (int i = 0; i < 3; i++) /* start, detail, operation */
         take(cursor);
     entry.value = cursor->at;
     if (list)

@@ -78,9 +78,9 @@ static uint64_t tid_of(const struct iso_aion_shard *shard, uint32_t transaction)
 static const struct aion_entry *version_of(const struct iso_aion_shard *shard, const struct aion_crowd_writer *writer)
 {
     const struct aion_key *key = &shard->keys.list[writer->key];
-    struct aion_entry version = {.time = writer->time, .hold = writer->hold, .transaction = writer->transaction};
-    if (key->flags & AION_KEY_FREE || !key->versions.count || !shard->transactions.list[writer->transaction].holders ||
-        tid_of(shard, writer->transaction) != writer->tid)
+    struct aion_entry version = {.time = writer->time, .start = writer->start, .transaction = writer->transaction};
+    if (key->flags & AION_KEY_FREE || !key->versions.count ||
+        !shard->transactions.list[writer->transaction].references || tid_of(shard, writer->transaction) != writer->tid)
         return NULL;
     struct aion_place place = aion_place_of_version(shard, key, &version);
     if (!aion_run_before(&shard->pool, &key->versions, &place))
@@ -91,7 +91,7 @@ static const struct aion_entry *version_of(const struct iso_aion_shard *shard, c
 
 static bool is_same(const struct aion_crowd_writer *one, const struct aion_crowd_writer *other)
 {
-    return one->tid == other->tid && one->time == other->time && one->hold == other->hold && one->key == other->key &&
+    return one->tid == other->tid && one->time == other->time && one->start == other->start && one->key == other->key &&
            one->transaction == other->transaction;
 }
 
@@ -131,7 +131,7 @@ static void add_writer(struct iso_aion_shard *shard, const struct aion_key *key,
     struct aion_crowd_writers *writers = &shard->crowd_writers;
     struct aion_crowd_writer writer = {.tid = tid_of(shard, version->transaction),
                                        .time = version->time,
-                                       .hold = version->hold,
+                                       .start = version->start,
                                        .key = (uint32_t)(key - shard->keys.list),
                                        .transaction = version->transaction};
     if (!writers->slots || writers->used >= writers->mask / 4 * 3)
@@ -162,9 +162,9 @@ static void add_to_crowd(struct iso_aion_shard *shard, const struct aion_key *ke
                          const struct aion_entry *version)
 {
     uint64_t before = steps_of(crowd);
-    aion_overlaps_add(crowd->all, version->hold, version->time, is_judged(version));
+    aion_overlaps_add(crowd->all, version->start, version->time, is_judged(version));
     if (is_judged(version) && aion_is_doubted(shard, version))
-        aion_overlaps_add(crowd->doubted, version->hold, version->time, true);
+        aion_overlaps_add(crowd->doubted, version->start, version->time, true);
     if (shard->crowd_writers.ready)
         add_writer(shard, key, version);
     shard->stats.steps += steps_of(crowd) - before + 1;
@@ -193,16 +193,16 @@ struct aion_pairs aion_count_pairs(struct iso_aion_shard *shard, struct aion_key
 {
     struct aion_crowd *crowd = crowd_of(shard, key);
     struct aion_commits window = aion_window_of(shard, key, version->time);
-    uint64_t before = steps_of(crowd), hold = version->hold, time = version->time;
-    struct aion_pairs pairs = {.count = aion_overlaps_count(crowd->all, hold, time, 0, UINT64_MAX)};
+    uint64_t before = steps_of(crowd), start = version->start, time = version->time;
+    struct aion_pairs pairs = {.count = aion_overlaps_count(crowd->all, start, time, 0, UINT64_MAX)};
     uint64_t left = pairs.count;
     if (left && shard->options.conflict_window)
-        left = aion_overlaps_count(crowd->all, hold, time, window.from, window.to);
+        left = aion_overlaps_count(crowd->all, start, time, window.from, window.to);
     pairs.excused = pairs.count - left;
     if (left && shard->options.is_doubted)
         pairs.doubtful = aion_is_doubted(shard, version)
                              ? left
-                             : aion_overlaps_count(crowd->doubted, hold, time, window.from, window.to);
+                             : aion_overlaps_count(crowd->doubted, start, time, window.from, window.to);
     shard->stats.steps += steps_of(crowd) - before;
     return pairs;
 }
@@ -253,12 +253,12 @@ static uint64_t doubt_version(struct iso_aion_shard *shard, const struct aion_ke
 {
     struct aion_crowd *crowd = crowd_of(shard, key);
     struct aion_commits window = aion_window_of(shard, key, version->time);
-    uint64_t before = steps_of(crowd), hold = version->hold, time = version->time;
-    uint64_t certain = aion_overlaps_count(crowd->all, hold, time, window.from, window.to) -
-                       aion_overlaps_count(crowd->doubted, hold, time, window.from, window.to);
-    aion_overlaps_add(crowd->doubted, hold, time, true);
+    uint64_t before = steps_of(crowd), start = version->start, time = version->time;
+    uint64_t certain = aion_overlaps_count(crowd->all, start, time, window.from, window.to) -
+                       aion_overlaps_count(crowd->doubted, start, time, window.from, window.to);
+    aion_overlaps_add(crowd->doubted, start, time, true);
     shard->stats.steps += steps_of(crowd) - before;
-    return certain - (time >= hold); /* itself */
+    return certain - (time >= start); /* itself */
 }
 
 /* Those of the tid, in a list of their own: the table may move while their pairs are counted. */

@@ -1,6 +1,6 @@
 /* Sessions out of order: whose members come so that one after the other stands before many, and ends after them.
  *
- * In such a session what each entry would have to hold, the largest position before it, changes for many of them each
+ * In such a session what each entry would have to say, the largest position before it, changes for many of them each
  * time. So two runs are kept in place of one. The *records*: those whose positions are larger than all before; the last
  * of them at or before a place is what counts there. And the *unreported*: those that follow all that stands before
  * them as far as it is known. A new record takes the place of those behind it that are not larger, and breaks the order
@@ -25,10 +25,11 @@ static void take_member(struct iso_aion *engine, struct aion_run *run, struct ai
         aion_member_free(engine, number);
 }
 
-static void put_member(struct iso_aion *engine, struct aion_run *run, const struct aion_entrant *entrant, uint64_t hold)
+static void put_member(struct iso_aion *engine, struct aion_run *run, const struct aion_entrant *entrant,
+                       uint64_t start)
 {
     struct aion_entry entry = {
-        .time = entrant->sno, .hold = hold, .transaction = entrant->member, .operation = entrant->number};
+        .time = entrant->sno, .start = start, .transaction = entrant->member, .operation = entrant->number};
     aion_run_insert(&engine->sessions.pool, run, aion_session_place(engine, run, entrant->sno, entrant->number),
                     &entry);
     engine->sessions.members.list[entrant->member].uses++;
@@ -111,11 +112,7 @@ static uint32_t new_disorder(struct aion_sessions *sessions)
     if (sessions->free_disorder) {
         sessions->free_disorder = sessions->disorders[number].next_free;
     } else {
-        if (sessions->disorder_count == sessions->disorder_capacity) {
-            sessions->disorder_capacity = sessions->disorder_capacity ? 2 * sessions->disorder_capacity : 16;
-            sessions->disorders =
-                iso_reallocate(sessions->disorders, sessions->disorder_capacity * sizeof *sessions->disorders);
-        }
+        ISO_GROW(sessions->disorders, sessions->disorder_count, sessions->disorder_capacity);
         number = sessions->disorder_count++;
     }
     sessions->disorders[number] = (struct aion_disorder){.next_free = 0};
@@ -172,7 +169,7 @@ static void drop_members(struct iso_aion *engine, struct aion_run *run, const st
     }
 }
 
-/* The last record below the floor stays: it holds the largest position of all that go, and of what is kept behind it. */
+/* The last record below the floor stays: it has the largest position of all that go, and of what is kept behind it. */
 void aion_disorder_trim(struct iso_aion *engine, struct aion_session *session)
 {
     struct aion_disorder *disorder = disorder_of(engine, session);
@@ -180,7 +177,7 @@ void aion_disorder_trim(struct iso_aion *engine, struct aion_session *session)
     const struct aion_entry *record, *last = NULL;
     uint64_t sno = 0, cts = 0;
     for (; (record = aion_run_get(&engine->sessions.pool, &disorder->records, place)) &&
-           record->hold < engine->time.floor;
+           record->start < engine->time.floor;
          aion_run_next(&engine->sessions.pool, &disorder->records, &place))
         last = record;
     if (!last)

@@ -32,23 +32,13 @@ static uint64_t wait_of(const struct iso_aion_options *options)
 struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
 {
     struct iso_aion *engine = iso_allocate_zeroed(1, sizeof *engine);
-    struct aion_shard_options shard = {.level = options->level,
-                                       .finality_timeout_ms = options->finality_timeout_ms,
-                                       .emit_after_ms = options->emit_after_ms,
-                                       .is_whole_row = options->is_whole_row,
-                                       .context = options->context,
-                                       .max_per_key = options->max_per_key,
-                                       .grounds = options->grounds,
-                                       .tires_soon = options->tires_soon,
-                                       .is_doubted = options->is_doubted,
-                                       .conflict_window = options->conflict_window};
     assert(options->shards <= ISO_AION_SHARDS);
     assert(options->level == ISO_SI || options->level == ISO_SER);
     engine->options = *options;
     engine->shards.count = options->shards ? options->shards : 1;
     engine->time.retention = options->retention;
     for (uint32_t s = 0; s < engine->shards.count; s++)
-        engine->shards.list[s] = iso_aion_shard_new(&shard);
+        engine->shards.list[s] = iso_aion_shard_new(options);
     aion_reorder_window_init(&engine->reorder.window, wait_of(options), options->settle_distance,
                              options->settle_untimed);
     aion_pool_init(&engine->sessions.pool);
@@ -69,7 +59,7 @@ void iso_aion_free(struct iso_aion *engine)
         aion_batch_release(&engine->shards.batch[s]);
         iso_free(engine->shards.wanted[s].list);
     }
-    aion_held_release(engine);
+    aion_unknown_release(engine);
     aion_group_release(&engine->group);
     aion_reorder_front_release(&engine->reorder);
     aion_key_cache_release(&engine->cache);
@@ -381,7 +371,7 @@ void aion_trim_all(struct iso_aion *engine)
     pass_limit(engine, 0);
     run_on_shards(engine, SWEEP);
     aion_sessions_trim(engine);
-    aion_held_trim(engine, engine->time.floor);
+    aion_unknown_trim(engine, engine->time.floor);
     if (engine->dedup.slots)
         aion_dedup_rebuild(&engine->dedup, engine->time.floor);
 }
@@ -391,7 +381,7 @@ static void advance_time(struct iso_aion *engine)
     aion_set_floor(engine);
     pass_limit(engine, engine->time.floor);
     aion_sessions_sweep(engine);
-    aion_held_sweep(engine);
+    aion_unknown_sweep(engine);
     aion_spill(engine);
     aion_fit(engine);
 }

@@ -139,8 +139,9 @@ static inline uint64_t aion_content_fold(const struct iso_history *history, uint
 
 /* sessions.c. A session keeps its number as long as something waits to enter it, or until the next sweep. */
 uint32_t aion_session_find(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t session); /* or begins it */
-void aion_sessions_sweep(struct iso_aion *engine); /* some of them; nothing is in flight but what is apart */
-void aion_sessions_trim(struct iso_aion *engine);  /* all of them */
+void aion_sessions_sweep(
+    struct iso_aion *engine); /* some of them; nothing is in flight but what waits in the reorder buffer */
+void aion_sessions_trim(struct iso_aion *engine); /* all of them */
 uint64_t aion_sessions_bytes(const struct aion_sessions *sessions);
 void aion_sessions_release(struct aion_sessions *sessions);
 
@@ -230,10 +231,10 @@ void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie, const str
 void aion_ties_resolve(struct iso_aion *engine);
 
 /* unknown.c. What started below the floor and was not reported is forgotten: some at a time, or all below `floor`. */
-void aion_held_sweep(struct iso_aion *engine);
-void aion_held_trim(struct iso_aion *engine, uint64_t floor);
-void aion_held_index(struct iso_aion *engine); /* makes the table of tids anew */
-void aion_hold(struct iso_aion *engine, const struct aion_key_cache *cache, uint32_t transaction, uint64_t sno);
-void aion_held_release(struct iso_aion *engine);
+void aion_unknown_sweep(struct iso_aion *engine);
+void aion_unknown_trim(struct iso_aion *engine, uint64_t floor);
+void aion_unknown_index(struct iso_aion *engine); /* makes the table of tids anew */
+void aion_unknown_add(struct iso_aion *engine, const struct aion_key_cache *cache, uint32_t transaction, uint64_t sno);
+void aion_unknown_release(struct iso_aion *engine);
 
 #endif

@@ -21,9 +21,9 @@ static void validate_members(const struct iso_aion *engine, const struct aion_se
     for (; (entry = aion_run_get(&sessions->pool, &session->members, place));
          aion_run_next(&sessions->pool, &session->members, &place)) {
         assert(entry->transaction < sessions->members.count && entry->detail < sessions->members.count);
-        assert(entry->hold >= largest); /* the largest cts up to here */
-        assert(entry->hold == sessions->members.list[entry->detail].cts);
-        largest = entry->hold;
+        assert(entry->start >= largest); /* the largest cts up to here */
+        assert(entry->start == sessions->members.list[entry->detail].cts);
+        largest = entry->start;
     }
 }
 

@@ -64,7 +64,7 @@ void aion_add_spilt(const struct iso_aion_shard *shard, struct iso_aion_spilt *s
     spilt->disk += stats.disk;
     spilt->used += stats.used;
     spilt->living += stats.living;
-    spilt->held += stats.held;
+    spilt->archived += stats.archived;
     spilt->read += stats.read;
     spilt->written += stats.written;
 }

@@ -1,4 +1,4 @@
-/* Findings: what a shard has to report, holding on to the texts that they name. */
+/* Findings: what a shard has to report. They refer to the texts that they name. */
 #include "aion/shard_private.h"
 #include "base/memory.h"
 
@@ -40,7 +40,7 @@ struct aion_party aion_party_of(struct iso_aion_shard *shard, uint32_t number)
     if (number == ISO_NONE)
         return (struct aion_party){.tid = ISO_ABSENT};
     const struct aion_transaction *transaction = &shard->transactions.list[number];
-    return (struct aion_party){.tid = aion_values_hold(&shard->values, transaction->tid),
+    return (struct aion_party){.tid = aion_values_reference(&shard->values, transaction->tid),
                                .origin = transaction->origin,
                                .sts = transaction->sts,
                                .cts = transaction->cts};

@@ -13,9 +13,9 @@
 #include "spill/spill.h"
 
 /* LOOK: transactions between two looks; STEPS: at most so many at one time; SHARE: of the limit, for the engine whatever
- * there is beside it; SPARE: of the limit, for what comes between two looks; KEYS: of the limit, for keys; APART: what
+ * there is beside it; FREE: of the limit, for what comes between two looks; KEYS: of the limit, for keys; BESIDE: what
  * else may have so much of it also where the process is full. */
-enum { LOOK = 1024, STEPS = 70, SHARE = 3, SPARE = 10, KEYS = 8, APART = 4 };
+enum { LOOK = 1024, STEPS = 70, SHARE = 3, FREE = 10, KEYS = 8, BESIDE = 4 };
 
 static uint64_t less(uint64_t left, uint64_t right)
 {
@@ -29,7 +29,7 @@ static uint64_t dedup_bytes(const struct iso_aion *engine)
 
 /* What the process has beside the engine. What the engine had at most it keeps, but for the table of tids, which goes
  * back to the system. */
-static void look_at_process(struct iso_aion *engine)
+static void measure_process(struct iso_aion *engine)
 {
     struct aion_budget *budget = &engine->budget;
     uint64_t dedup = dedup_bytes(engine), kept = aion_bytes(engine) - dedup;
@@ -45,7 +45,7 @@ static uint64_t own_bytes(const struct iso_aion *engine)
 }
 
 /* What of it does not go to the spill file. */
-static uint64_t apart_from_keys(const struct iso_aion *engine)
+static uint64_t bytes_beside_keys(const struct iso_aion *engine)
 {
     uint64_t with_keys = 0, bytes = own_bytes(engine);
     for (uint32_t s = 0; s < engine->shards.count; s++)
@@ -65,13 +65,13 @@ static bool is_over_limit(const struct iso_aion *engine)
 static bool is_short(const struct iso_aion *engine)
 {
     const struct aion_budget *budget = &engine->budget;
-    uint64_t room = less(budget->limit, budget->beside + budget->limit / SPARE), part = budget->limit / SHARE;
+    uint64_t room = less(budget->limit, budget->beside + budget->limit / FREE), part = budget->limit / SHARE;
     room = room > part ? room : part;
     if (!engine->options.spill)
         return aion_bytes(engine) > budget->limit;
-    uint64_t apart = apart_from_keys(engine), process = budget->beside + budget->kept + dedup_bytes(engine);
-    bool is_full = process > budget->limit - budget->limit / SPARE && apart > budget->limit / APART;
-    return is_full || (budget->needed && own_bytes(engine) > room) || apart > less(room, budget->limit / KEYS);
+    uint64_t beside = bytes_beside_keys(engine), process = budget->beside + budget->kept + dedup_bytes(engine);
+    bool is_full = process > budget->limit - budget->limit / FREE && beside > budget->limit / BESIDE;
+    return is_full || (budget->needed && own_bytes(engine) > room) || beside > less(room, budget->limit / KEYS);
 }
 
 static uint64_t reached(const struct iso_aion *engine)
@@ -125,7 +125,7 @@ static bool close_early(struct iso_aion *engine)
 static void forget_timeless(struct iso_aion *engine)
 {
     uint64_t aged = engine->stats.aged_unknown;
-    aion_held_trim(engine, UINT64_MAX);
+    aion_unknown_trim(engine, UINT64_MAX);
     engine->budget.given_up += engine->stats.aged_unknown - aged;
     if (engine->dedup.slots)
         aion_dedup_rebuild(&engine->dedup, engine->time.floor > 1 ? engine->time.floor : 1);
@@ -156,7 +156,7 @@ void aion_fit(struct iso_aion *engine)
     if (!engine->budget.limit)
         return;
     engine->budget.fitted = engine->group.number;
-    look_at_process(engine);
+    measure_process(engine);
     for (int step = 0; step < STEPS && is_over_limit(engine) && shrink_retention(engine); step++)
         trim_to_floor(engine);
     for (int step = 0; step < STEPS && is_short(engine); step++) {

@@ -376,7 +376,7 @@ void aion_take(struct iso_aion *engine, struct aion_key_cache *cache, const stru
         judge_alone(&taking, accepted);
     aion_access_operations(&taking);
     if (state == ISO_UNKNOWN)
-        aion_hold(engine, cache, t, accepted->sno);
+        aion_unknown_add(engine, cache, t, accepted->sno);
 }
 
 static void take_back_unknown(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t t,

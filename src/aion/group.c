@@ -44,9 +44,9 @@ static void sort_group(struct aion_group *group)
         most = time > most ? time : most;
     }
     for (unsigned shift = 0; shift < 64 && (most - least) >> shift; shift += digit) {
-        sort_by_digit(group->order, group->spare, group->count, least, shift, digit);
-        struct aion_place_in_time *sorted = group->spare;
-        group->spare = group->order;
+        sort_by_digit(group->order, group->scratch, group->count, least, shift, digit);
+        struct aion_place_in_time *sorted = group->scratch;
+        group->scratch = group->order;
         group->order = sorted;
     }
 }
@@ -99,7 +99,7 @@ void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepte
     if (!group->accepted) {
         group->accepted = iso_allocate(GROUP * sizeof *group->accepted);
         group->order = iso_allocate(GROUP * sizeof *group->order);
-        group->spare = iso_allocate(GROUP * sizeof *group->spare);
+        group->scratch = iso_allocate(GROUP * sizeof *group->scratch);
     }
     uint64_t before = number ? group->order[number - 1].time : 0, time = accepted->times.cts;
     if (iso_status_of(engine->cache.history, accepted->transaction) != ISO_COMMITTED)
@@ -124,6 +124,6 @@ void aion_group_release(struct aion_group *group)
 {
     iso_free(group->accepted);
     iso_free(group->order);
-    iso_free(group->spare);
+    iso_free(group->scratch);
     memset(group, 0, sizeof *group);
 }

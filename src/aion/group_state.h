@@ -26,7 +26,7 @@ struct aion_group {
     struct aion_place_in_time {
         uint64_t time;
         uint32_t number; /* in `accepted` */
-    } * order, *spare;
+    } * order, *scratch;
     uint32_t count, unreported; /* unreported: taken since the shards reported what is tentative */
     bool sorted;
     bool waits;       /* what is taken now waits for its turn */

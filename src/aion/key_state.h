@@ -8,7 +8,7 @@
 /* A key: one cache line. The newest version stands in it, so that a read of it looks at nothing else. */
 struct aion_key {
     uint64_t newest_time; /* of the newest version; 0 if there is none */
-    uint64_t span;        /* the most that a version's time is above its hold */
+    uint64_t span;        /* the most that a version's time is above its start */
     uint64_t last_read;   /* the largest bound among the open reads */
     struct aion_run versions, reads;
     uint32_t newest_value; /* of the newest version, or the initial value */
@@ -30,8 +30,8 @@ struct aion_key {
 #define AION_KEY_ASKED 0x3000u   /* how often it was asked for again, less how often the hand of evict.c came by */
 #define AION_KEY_ASKED_ONCE 0x1000u
 
-/* Versions: time = cts, hold = ots of the first write + 1 (under a lock: cts), detail = AION_VERSION_ bits;
- * lists: value is a list of the appended elements. Reads: time = bound (versions below it are visible), hold
+/* Versions: time = cts, start = ots of the first write + 1 (under a lock: cts), detail = AION_VERSION_ bits;
+ * lists: value is a list of the appended elements. Reads: time = bound (versions below it are visible), start
  * = `before` of the step, detail = the pending verdict + 1; operation: with AION_READ_OWN. Lists: value is a list, or
  * ISO_ABSENT if empty. */
 #define AION_VERSION_UNJUDGED 0x01u
@@ -39,7 +39,7 @@ struct aion_key {
 
 struct aion_cold {
     struct aion_run nonversions; /* writes that are no version: time = when they may go, see aion_unknown_time,
-                                  * hold = sts + 1 or 0, detail = enum aion_nonversion */
+                                  * start = sts + 1 or 0, detail = enum aion_nonversion */
     uint32_t first_pending;      /* + 1; pending verdicts of the key, chained */
     uint32_t initial;            /* a register's initial value */
     uint32_t base;               /* a list's initial elements and those of dropped versions; ISO_ABSENT: none */

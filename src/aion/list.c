@@ -15,7 +15,7 @@ static uint32_t take_list(struct iso_aion_shard *shard, uint32_t count)
     unsigned size = aion_pool_size(sizeof(struct aion_list) + (size_t)count * sizeof(uint32_t));
     uint32_t value = aion_pool_take(&shard->pool, size);
     struct aion_list *list = list_at(shard, value);
-    list->holders = 1;
+    list->references = 1;
     list->count = list->tail = 0;
     list->size = size;
     return value;
@@ -35,12 +35,12 @@ uint32_t aion_list_new(struct iso_aion_shard *shard, const struct iso_atoms *ato
     return value;
 }
 
-uint32_t aion_value_hold(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value)
+uint32_t aion_value_reference(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value)
 {
     if (!aion_key_is_list(key))
-        return aion_values_hold(&shard->values, value);
+        return aion_values_reference(&shard->values, value);
     if (value != ISO_ABSENT)
-        list_at(shard, value)->holders++;
+        list_at(shard, value)->references++;
     return value;
 }
 
@@ -53,7 +53,7 @@ void aion_value_drop(struct iso_aion_shard *shard, const struct aion_key *key, u
     if (value == ISO_ABSENT)
         return;
     struct aion_list *list = list_at(shard, value);
-    if (--list->holders)
+    if (--list->references)
         return;
     for (uint32_t i = 0; i < list->count + list->tail; i++)
         aion_values_drop(&shard->values, list->elements[i]);
@@ -86,7 +86,7 @@ void aion_list_fold(struct iso_aion_shard *shard, struct aion_key *key, struct a
     struct aion_cold *cold = aion_cold_of(shard, key);
     cold->base = widen_base(shard, cold->base, list_at(shard, value)->count);
     struct aion_list *base = list_at(shard, cold->base), *from = list_at(shard, value);
-    assert(from->holders == 1);
+    assert(from->references == 1);
     memcpy(base->elements + base->count, from->elements, from->count * sizeof *base->elements);
     base->count += from->count;
     aion_pool_give(&shard->pool, value, from->size);
@@ -216,7 +216,7 @@ static void add_words(struct iso_aion_shard *shard, struct aion_words *words, co
 {
     words->elements = iso_reallocate(words->elements, ((size_t)words->count + count) * sizeof *words->elements);
     for (uint32_t i = 0; i < count; i++)
-        words->elements[words->count++] = aion_values_hold(&shard->values, elements[i]);
+        words->elements[words->count++] = aion_values_reference(&shard->values, elements[i]);
 }
 
 static void add_list(struct iso_aion_shard *shard, struct aion_words *words, uint32_t value)
@@ -235,7 +235,7 @@ static void add_tail(struct iso_aion_shard *shard, struct aion_words *words, uin
 struct aion_words aion_value_words(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value)
 {
     if (!aion_key_is_list(key))
-        return (struct aion_words){.count = 1, .atom = aion_values_hold(&shard->values, value)};
+        return (struct aion_words){.count = 1, .atom = aion_values_reference(&shard->values, value)};
     struct aion_words words = {.is_list = true};
     add_list(shard, &words, value);
     add_tail(shard, &words, value);

@@ -31,7 +31,7 @@ struct aion_overlaps {
     uint32_t latest_count, size;
     struct level levels[LEVELS]; /* the longest first */
     uint32_t level_count;
-    uint64_t *steps; /* apart, since looking counts, too */
+    uint64_t *steps; /* not in the struct, since looking counts, too */
 };
 
 struct aion_overlaps *aion_overlaps_new(void)

@@ -70,7 +70,7 @@ static bool store_versions(struct iso_aion_shard *shard, struct aion_key *key, u
         return false;
     aion_fetch_versions(shard, versions, count, false);
     aion_fetch_versions(shard, versions, count, true);
-    struct aion_entry cut = {.time = versions->time, .hold = versions->time, .detail = serial};
+    struct aion_entry cut = {.time = versions->time, .start = versions->time, .detail = serial};
     uint64_t behind = count < all ? versions[count].time : aion_run_chunk(&shard->pool, &key->versions, 1, &all)->time;
     struct iso_spill_record record =
         aion_segment_write(shard, key, serial, versions, count, behind, &shard->paging.record);

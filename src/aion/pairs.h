@@ -20,7 +20,7 @@ struct aion_commits {
 /* A version in the table of who writes crowded keys, by tid: made when the first contradiction comes. */
 struct aion_crowd_writer {
     uint64_t tid; /* digest; 0: free */
-    uint64_t time, hold;
+    uint64_t time, start;
     uint32_t key, transaction;
 };
 

@@ -25,7 +25,7 @@ uint32_t aion_pending_new(struct iso_aion_shard *shard, uint32_t key, uint32_t t
         number = shard->pending.count++;
     }
     shard->pending.list[number] = (struct aion_pending){.key = key,
-                                                        .transaction = aion_transaction_hold(shard, transaction),
+                                                        .transaction = aion_transaction_reference(shard, transaction),
                                                         .next = cold->first_pending,
                                                         .observed_count = 1,
                                                         .observed = *observed,
@@ -35,7 +35,7 @@ uint32_t aion_pending_new(struct iso_aion_shard *shard, uint32_t key, uint32_t t
     if (shard->options.finality_timeout_ms)
         shard->pending.list[number].deadline =
             shard->transactions.list[transaction].arrival + shard->options.finality_timeout_ms;
-    aion_value_hold(shard, &shard->keys.list[key], observed->value);
+    aion_value_reference(shard, &shard->keys.list[key], observed->value);
     if (cold->first_pending)
         shard->pending.list[cold->first_pending - 1].previous = number + 1;
     cold->first_pending = number + 1;
@@ -53,7 +53,7 @@ void aion_pending_add(struct iso_aion_shard *shard, uint32_t number, const struc
     more[subject->observed_count++] = *observed;
     subject->more = more;
     subject->bound = observed->bound > subject->bound ? observed->bound : subject->bound;
-    aion_value_hold(shard, &shard->keys.list[subject->key], observed->value);
+    aion_value_reference(shard, &shard->keys.list[subject->key], observed->value);
 }
 
 static void free_pending(struct iso_aion_shard *shard, uint32_t number)
@@ -206,10 +206,7 @@ static void add_fresh(struct iso_aion_shard *shard, struct aion_pending *subject
     struct aion_dues *fresh = &shard->pending.fresh;
     if (subject->fresh)
         return;
-    if (fresh->count == fresh->capacity) {
-        fresh->capacity = fresh->capacity ? fresh->capacity * 2 : 64;
-        fresh->heap = iso_reallocate(fresh->heap, fresh->capacity * sizeof *fresh->heap);
-    }
+    ISO_GROW(fresh->heap, fresh->count, fresh->capacity);
     fresh->heap[fresh->count++] = (struct aion_due){0, (uint32_t)(subject - shard->pending.list), subject->generation};
     subject->fresh = true;
 }
@@ -268,7 +265,7 @@ static void release_writers_of(struct iso_aion_shard *shard, uint32_t number)
         aion_pending_refresh(shard, number);
 }
 
-/* Why a pending verdict is held: the first of its reads that is says it. */
+/* Why a pending verdict waits: the first of its reads that does says it. */
 static bool is_for_value(const struct iso_aion_shard *shard, struct aion_pending *subject, enum iso_unjudged *reason,
                          bool *waits)
 {
@@ -279,21 +276,21 @@ static bool is_for_value(const struct iso_aion_shard *shard, struct aion_pending
 }
 
 /* It waits for what nobody has said yet. */
-static void hold_for(struct iso_aion_shard *shard, struct aion_pending *subject, bool initial)
+static void start_waiting(struct iso_aion_shard *shard, struct aion_pending *subject, bool initial)
 {
     if (subject->waiting)
         return;
     subject->waiting = true;
     subject->initial = initial;
-    *(initial ? &shard->stats.held_initial : &shard->stats.held_unknown) += 1;
+    *(initial ? &shard->stats.waiting_initial : &shard->stats.waiting_unknown) += 1;
 }
 
-static void hold_no_more(struct iso_aion_shard *shard, struct aion_pending *subject)
+static void stop_waiting(struct iso_aion_shard *shard, struct aion_pending *subject)
 {
     if (!subject->waiting)
         return;
     subject->waiting = false;
-    *(subject->initial ? &shard->stats.held_initial : &shard->stats.held_unknown) -= 1;
+    *(subject->initial ? &shard->stats.waiting_initial : &shard->stats.waiting_unknown) -= 1;
 }
 
 /* What stood there before the stream began, and no stream will say: what the read lowest in position saw. Reads become
@@ -309,7 +306,7 @@ static void assume_initial(struct iso_aion_shard *shard, uint32_t number)
         aion_set_initial(shard, subject->key, &shard->values.atoms, lowest->value, true);
 }
 
-/* `reason`: where the whole pending verdict is held. */
+/* `reason`: where the whole pending verdict waits. */
 static void count_unjudged(struct iso_aion_shard *shard, struct aion_pending *subject, enum iso_unjudged reason)
 {
     shard->stats.reads_unjudged += subject->state == AION_HELD;
@@ -327,7 +324,7 @@ static void finalise_pending(struct iso_aion_shard *shard, uint32_t number)
     enum iso_unjudged reason = ISO_UNJUDGED_UNKNOWN_WRITER;
     uint32_t generation = subject->generation;
     if (aion_is_stale(shard, subject) && (!subject->waiting || shard->time.ended)) {
-        hold_no_more(shard, subject);
+        stop_waiting(shard, subject);
         aion_pending_refresh(shard, number);
         subject = &shard->pending.list[number];
     }
@@ -341,10 +338,10 @@ static void finalise_pending(struct iso_aion_shard *shard, uint32_t number)
     }
     bool is_aged = shard->keys.list[subject->key].cold && shard->cold.list[shard->keys.list[subject->key].cold].aged;
     if (subject->state == AION_HELD && !shard->time.ended && (for_value ? waits : !is_aged)) {
-        hold_for(shard, subject, for_value);
+        start_waiting(shard, subject, for_value);
         return;
     }
-    hold_no_more(shard, subject);
+    stop_waiting(shard, subject);
     if (subject->state == AION_WRONG && !subject->emitted_final)
         emit_pending(shard, subject, ISO_AION_FINAL, ISO_NONE);
     count_unjudged(shard, subject, for_value ? reason : ISO_UNJUDGED_UNKNOWN_WRITER);
@@ -465,7 +462,7 @@ static void release_by_deadline(struct iso_aion_shard *shard, uint32_t number)
     enum iso_unjudged reason;
     bool waits;
     if (subject->state == AION_HELD) {
-        hold_for(shard, subject, is_for_value(shard, subject, &reason, &waits));
+        start_waiting(shard, subject, is_for_value(shard, subject, &reason, &waits));
         return;
     }
     if (subject->state == AION_WRONG && !subject->emitted_final)

@@ -26,7 +26,7 @@ struct aion_pending {
     uint64_t wrong_since, deadline;
     uint32_t generation;
     uint8_t state;
-    bool emitted, emitted_final, waiting; /* tentative or final; final; past the watermark but held */
+    bool emitted, emitted_final, waiting; /* tentative or final; final; past the watermark, and waits */
     uint32_t listed;                      /* reported in full: what it takes of its key's list */
     bool initial;       /* waiting: for what stood there before the stream begins, else for an outcome */
     bool fresh, queued; /* among `fresh`; its times stand in `finals` and `deadlines` */

@@ -32,7 +32,7 @@ static inline void *aion_pool_at(const struct aion_pool *pool, uint32_t block)
     return pool->base + (size_t)block * AION_UNIT;
 }
 
-/* The smallest size that holds `bytes`. */
+/* The smallest size that has room for `bytes`. */
 static inline unsigned aion_pool_size(size_t bytes)
 {
     unsigned size = 0;

@@ -10,7 +10,7 @@ enum { WRITERS = 64 }; /* versions that are looked through for a value's */
 
 static bool started_below(const struct aion_entry *nonversion, uint64_t before)
 {
-    return !nonversion->hold || nonversion->hold - 1 < before;
+    return !nonversion->start || nonversion->start - 1 < before;
 }
 
 static bool is_not_final(const void *context, const struct aion_entry *nonversion)
@@ -158,7 +158,7 @@ static void keep_read(struct iso_aion_shard *shard, struct aion_key *key, const 
                       uint32_t transaction, uint32_t detail)
 {
     struct aion_entry entry = {.time = observed->bound,
-                               .hold = observed->before,
+                               .start = observed->before,
                                .value = observed->value,
                                .transaction = transaction,
                                .detail = detail,
@@ -228,7 +228,7 @@ static inline bool read_newest(struct iso_aion_shard *shard, const struct aion_p
     if (!entry)
         return false;
     *entry = (struct aion_entry){.time = part->bound,
-                                 .hold = part->before,
+                                 .start = part->before,
                                  .value = step->value,
                                  .transaction = transaction,
                                  .operation = step->operation};
@@ -246,7 +246,7 @@ static uint32_t value_read(struct iso_aion_shard *shard, const struct iso_atoms 
     bool here = atoms == &shard->values.atoms;
     if (!here && aion_value_is_entry(value) && !aion_key_is_list(key) &&
         aion_atoms_same(&shard->values.atoms, key->newest_value, atoms, value))
-        return aion_values_hold(&shard->values, key->newest_value);
+        return aion_values_reference(&shard->values, key->newest_value);
     return aion_values_take(&shard->values, atoms, value);
 }
 
@@ -297,7 +297,7 @@ static inline bool read_near(struct iso_aion_shard *shard, const struct aion_par
     if (!key->reads.count || !aion_run_near(&shard->pool, &key->reads, part->bound, &near) || !near.has_room)
         return false;
     struct aion_entry entry = {.time = part->bound,
-                               .hold = part->before,
+                               .start = part->before,
                                .value = step->value,
                                .transaction = transaction,
                                .operation = step->operation};
@@ -375,7 +375,7 @@ static void recheck_read(struct iso_aion_shard *shard, struct aion_key *key, str
 {
     uint32_t number = (uint32_t)(key - shard->keys.list);
     struct aion_observed observed = {.bound = read->time,
-                                     .before = read->hold,
+                                     .before = read->start,
                                      .value = read->value,
                                      .operation = read->operation & ~AION_READ_OWN,
                                      .own = read->operation & AION_READ_OWN};

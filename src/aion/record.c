@@ -53,7 +53,7 @@ static size_t put_entry(const struct iso_aion_shard *shard, struct aion_bytes *r
     size_t stays = 0;
     const struct aion_transaction *transaction = &shard->transactions.list[entry->transaction];
     put(record, entry->time);
-    put_near(record, entry->time, entry->hold);
+    put_near(record, entry->time, entry->start);
     put(record, entry->detail);
     put(record, entry->operation);
     if (list) {
@@ -210,9 +210,9 @@ static uint32_t take_list(struct cursor *cursor)
 
 static struct aion_entry take_entry(struct cursor *cursor, bool list)
 {
-    struct aion_transaction transaction = {.holders = 1};
+    struct aion_transaction transaction = {.references = 1};
     struct aion_entry entry = {.time = take(cursor)};
-    entry.hold = take_near(cursor, entry.time);
+    entry.start = take_near(cursor, entry.time);
     entry.detail = (uint32_t)take(cursor);
     entry.operation = (uint32_t)take(cursor);
     entry.value = list ? take_list(cursor) : take_atom(cursor);
@@ -239,7 +239,7 @@ static void take_pages(struct cursor *cursor, struct aion_run *pages)
     struct aion_pool *pool = &cursor->shard->pool;
     for (uint32_t left = take_count(cursor, 2); left && cursor->at; left--) {
         struct aion_entry cut = {.time = take(cursor)};
-        cut.hold = cut.time;
+        cut.start = cut.time;
         cut.detail = (uint32_t)take(cursor);
         aion_run_insert(pool, pages, aion_run_end(pool, pages), &cut);
     }
@@ -335,7 +335,7 @@ bool aion_segment_agrees(const uint8_t *record, uint32_t size, uint64_t bound, c
     for (uint64_t left = take(&cursor); left && cursor.at; left--) {
         if (take(&cursor) >= bound)
             break;
-        for (int i = 0; i < 3; i++) /* hold, detail, operation */
+        for (int i = 0; i < 3; i++) /* start, detail, operation */
             take(&cursor);
         agrees = aion_take_same(&cursor, atoms, value);
         pass_atom(&cursor); /* tid */

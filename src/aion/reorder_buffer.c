@@ -47,7 +47,7 @@ static void free_page(struct aion_reorder_buffer *waiting, uint32_t number)
 
 /* ---- keeping ---- */
 
-/* The values of a part become the shard's, held once. */
+/* The values of a part become the shard's, referred to once. */
 static void take_values(struct iso_aion_shard *shard, struct aion_batch *batch, struct aion_part *part)
 {
     part->tid = aion_values_take(&shard->values, batch->atoms, part->tid);

@@ -8,7 +8,7 @@
 void aion_reorder_queue_release(struct aion_reorder_queue *queue)
 {
     iso_free(queue->turns);
-    iso_free(queue->spare);
+    iso_free(queue->scratch);
     memset(queue, 0, sizeof *queue);
 }
 
@@ -29,7 +29,7 @@ void aion_reorder_queue_make_room(struct aion_reorder_queue *queue)
         return;
     queue->capacity = queue->capacity ? queue->capacity * 2 : 256;
     queue->turns = iso_reallocate(queue->turns, queue->capacity * sizeof *queue->turns);
-    queue->spare = iso_reallocate(queue->spare, queue->capacity * sizeof *queue->spare);
+    queue->scratch = iso_reallocate(queue->scratch, queue->capacity * sizeof *queue->scratch);
 }
 
 void aion_reorder_queue_merge(struct aion_reorder_queue *queue)
@@ -39,12 +39,12 @@ void aion_reorder_queue_merge(struct aion_reorder_queue *queue)
     queue->sorted = queue->end;
     if (!added || old == queue->first || turns[old - 1].time <= turns[old].time)
         return;
-    memcpy(queue->spare, turns + old, added * sizeof *turns);
+    memcpy(queue->scratch, turns + old, added * sizeof *turns);
     while (added) {
-        if (old > queue->first && turns[old - 1].time > queue->spare[added - 1].time)
+        if (old > queue->first && turns[old - 1].time > queue->scratch[added - 1].time)
             turns[--to] = turns[--old];
         else
-            turns[--to] = queue->spare[--added];
+            turns[--to] = queue->scratch[--added];
     }
 }
 
@@ -60,14 +60,14 @@ const struct aion_turn *aion_reorder_queue_take_started(struct aion_reorder_queu
     for (uint32_t i = queue->first; i < end; i++)
         *count += queue->turns[i].start <= start;
     if (!*count)
-        return queue->spare;
+        return queue->scratch;
     for (uint32_t i = end, taken = *count; i-- > queue->first;) { /* those that stay move up to `end` */
         struct aion_turn turn = queue->turns[i];
         if (turn.start <= start)
-            queue->spare[--taken] = turn;
+            queue->scratch[--taken] = turn;
         else
             queue->turns[end - ++kept] = turn;
     }
     queue->first += *count;
-    return queue->spare;
+    return queue->scratch;
 }

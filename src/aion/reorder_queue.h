@@ -23,7 +23,7 @@ struct aion_turn {
 };
 
 struct aion_reorder_queue {
-    struct aion_turn *turns, *spare; /* `spare`: of the capacity of `turns` */
+    struct aion_turn *turns, *scratch; /* `scratch`: of the capacity of `turns` */
     uint32_t first, sorted, end, capacity;
     uint64_t longest; /* time less start, of what came since the queue was empty */
 };

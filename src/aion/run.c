@@ -121,15 +121,15 @@ struct aion_place aion_run_among(const struct aion_pool *pool, const struct aion
 }
 
 uint32_t aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place,
-                       uint64_t hold)
+                       uint64_t start)
 {
     uint32_t chunks = aion_run_chunks(run), from = place->chunk;
     if (chunks <= 1)
         return 0;
     const struct aion_ref *refs = refs_of(pool, run);
-    while (refs[place->chunk].low >= hold && place->chunk + 1 < chunks)
+    while (refs[place->chunk].low >= start && place->chunk + 1 < chunks)
         *place = (struct aion_place){place->chunk + 1, 0};
-    if (refs[place->chunk].low >= hold)
+    if (refs[place->chunk].low >= start)
         place->index = refs[place->chunk].count;
     return place->chunk - from;
 }
@@ -158,11 +158,11 @@ void aion_run_make_room(struct aion_pool *pool, struct aion_run *run)
         widen_chunk(pool, run);
 }
 
-static uint64_t least_hold(const struct aion_entry *entries, uint32_t count)
+static uint64_t least_start(const struct aion_entry *entries, uint32_t count)
 {
     uint64_t low = UINT64_MAX;
     for (uint32_t i = 0; i < count; i++)
-        low = entries[i].hold < low ? entries[i].hold : low;
+        low = entries[i].start < low ? entries[i].start : low;
     return low;
 }
 
@@ -170,7 +170,7 @@ static void describe_chunk(const struct aion_pool *pool, struct aion_ref *ref)
 {
     const struct aion_entry *entries = aion_pool_at(pool, ref->at);
     ref->first = entries[0].time;
-    ref->low = least_hold(entries, ref->count);
+    ref->low = least_start(entries, ref->count);
 }
 
 /* One full chunk becomes a directory with one ref. */
@@ -234,7 +234,7 @@ static struct aion_place insert_in_directory(struct aion_pool *pool, struct aion
     struct aion_entry *entries = aion_pool_at(pool, ref->at);
     put_entry(entries, ref->count++, place.index, entry);
     ref->first = entries[0].time;
-    ref->low = entry->hold < ref->low ? entry->hold : ref->low;
+    ref->low = entry->start < ref->low ? entry->start : ref->low;
     run->count++;
     return place;
 }

@@ -1,7 +1,7 @@
 /* A run: entries in the order of their time, most of which arrive near the end.
  *
  *   one chunk:      run -> [e e e e . . . .]                 2 to 64 entries of 32 bytes, doubled when full
- *   more:           run -> [ref ref ref .] directory         a ref: first time, least `hold`, chunk, count
+ *   more:           run -> [ref ref ref .] directory         a ref: first time, least `start`, chunk, count
  *                            |   |   |
  *                          chunks of up to 64 entries
  *
@@ -12,7 +12,7 @@
  * chunks.
  *
  * `time` orders; equal times stand in the order in which the caller puts them. All else is the caller's, but
- * the directory keeps the least `hold` of a chunk (an underestimate after removals), so that a search for
+ * the directory keeps the least `start` of a chunk (an underestimate after removals), so that a search for
  * entries with a small one can pass chunks by.
  */
 #ifndef ISO_AION_RUN_H
@@ -24,7 +24,7 @@
 
 struct aion_entry {
     uint64_t time;
-    uint64_t hold;
+    uint64_t start;
     uint32_t value;
     uint32_t transaction;
     uint32_t detail;
@@ -131,10 +131,10 @@ struct aion_place aion_run_among(const struct aion_pool *pool, const struct aion
                                  bool (*stands_before)(const void *context, const struct aion_entry *entry),
                                  const void *context);
 
-/* Steps over chunks in which no entry holds from below `hold`, and says over how many; stays where it is if that chunk
+/* Steps over chunks in which no entry starts below `start`, and says over how many; stays where it is if that chunk
  * may have one. */
 uint32_t aion_run_skip(const struct aion_pool *pool, const struct aion_run *run, struct aion_place *place,
-                       uint64_t hold);
+                       uint64_t start);
 
 /* True if the next insert at the end needs memory: the time to drop what is no longer needed. */
 static inline bool aion_run_full(const struct aion_pool *pool, const struct aion_run *run)
@@ -147,7 +147,7 @@ static inline bool aion_run_full(const struct aion_pool *pool, const struct aion
 
 /* An entry more at the end where the last chunk has room for it, or NULL: then it takes aion_run_insert. The
  * caller fills it in. */
-static inline struct aion_entry *aion_run_append(const struct aion_pool *pool, struct aion_run *run, uint64_t hold)
+static inline struct aion_entry *aion_run_append(const struct aion_pool *pool, struct aion_run *run, uint64_t start)
 {
     uint32_t chunks = aion_run_chunks(run);
     if (chunks <= 1) {
@@ -158,7 +158,7 @@ static inline struct aion_entry *aion_run_append(const struct aion_pool *pool, s
     struct aion_ref *ref = (struct aion_ref *)aion_pool_at(pool, run->at) + chunks - 1;
     if (ref->count == AION_CHUNK)
         return NULL;
-    ref->low = hold < ref->low ? hold : ref->low;
+    ref->low = start < ref->low ? start : ref->low;
     run->count++;
     return (struct aion_entry *)aion_pool_at(pool, ref->at) + ref->count++;
 }
@@ -196,7 +196,7 @@ static inline void aion_run_put_near(const struct aion_pool *pool, struct aion_r
     run->count++;
     if (chunks > 1) {
         struct aion_ref *ref = (struct aion_ref *)aion_pool_at(pool, run->at) + chunks - 1;
-        ref->low = entry->hold < ref->low ? entry->hold : ref->low;
+        ref->low = entry->start < ref->low ? entry->start : ref->low;
         ref->count++;
     }
 }

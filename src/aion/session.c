@@ -1,11 +1,11 @@
 /* SESSION, with members of a session arriving in any order.
  *
- * A session is a run of its committed transactions by sno; each entry holds the largest position up to
+ * A session is a run of its committed transactions by sno; each entry has as its start the largest position up to
  * itself. One that comes late is judged against the entry before it, then goes on to those behind it as long
- * as it is larger than what they hold: in a session that keeps the axiom the first step already ends that.
+ * as it is larger than that: in a session that keeps the axiom the first step already ends that.
  * One that comes in order and behind all others needs nothing but the last entry.
  *
- * A member belongs to its entry and goes with it, but for one: what the first entries that are left hold as
+ * A member belongs to its entry and goes with it, but for one: what the first entries that are left have as
  * the largest position before them is kept as the session's `pinned`.
  *
  * Of entries that went two things are known: the last of their snos (`lost`) and where their positions end (`below`).
@@ -60,14 +60,14 @@ void aion_member_free(struct iso_aion *engine, uint32_t number)
 
 /* ---- letting go ---- */
 
-/* How many entries at the front hold nothing from the floor on: what they hold never decreases. */
+/* How many entries at the front start below the floor: their starts never decrease. */
 static uint32_t count_below_floor(const struct iso_aion *engine, const struct aion_run *members)
 {
     uint32_t chunks = aion_run_chunks(members), below = 0, count;
     for (uint32_t chunk = 0; chunk < chunks; chunk++) {
         const struct aion_entry *entries = aion_run_chunk(&engine->sessions.pool, members, chunk, &count);
-        if (entries[count - 1].hold >= engine->time.floor) {
-            while (entries->hold < engine->time.floor) {
+        if (entries[count - 1].start >= engine->time.floor) {
+            while (entries->start < engine->time.floor) {
                 entries++;
                 below++;
             }
@@ -78,7 +78,7 @@ static uint32_t count_below_floor(const struct iso_aion *engine, const struct ai
     return below;
 }
 
-/* The pinned member goes once no entry holds it any more. */
+/* The pinned member goes once no entry names it any more. */
 static void unpin_member(struct iso_aion *engine, struct aion_session *session)
 {
     uint32_t number = session->pinned - 1;
@@ -89,7 +89,7 @@ static void unpin_member(struct iso_aion *engine, struct aion_session *session)
         engine->stats.steps++;
         if (entry->detail == number)
             return;
-        if (entry->hold > engine->sessions.members.list[number].cts)
+        if (entry->start > engine->sessions.members.list[number].cts)
             break;
     }
     session->pinned = 0;
@@ -102,7 +102,7 @@ static bool has_much_below_floor(const struct iso_aion *engine, const struct aio
     uint32_t count;
     const struct aion_entry *entries =
         aion_run_chunk(&engine->sessions.pool, members, aion_run_chunks(members) / 4, &count);
-    return entries[count - 1].hold < engine->time.floor;
+    return entries[count - 1].start < engine->time.floor;
 }
 
 /* The entries up to and including that of `sno` go; none had a position above `cts`. */
@@ -114,7 +114,7 @@ void aion_session_lose(const struct iso_aion *engine, struct aion_session *sessi
     session->below = below > session->below ? below : session->below;
 }
 
-/* Lets go of what lies below the floor, but for the last entry there: it holds the largest position of all of
+/* Lets go of what lies below the floor, but for the last entry there: it has the largest position of all of
  * them. Of a long session once that is much: what is counted each time is let go too. */
 void aion_session_trim(struct iso_aion *engine, struct aion_session *session)
 {
@@ -148,7 +148,7 @@ void aion_session_trim(struct iso_aion *engine, struct aion_session *session)
     }
     aion_run_before(&engine->sessions.pool, &session->members, &last);
     const struct aion_entry *gone = aion_run_get(&engine->sessions.pool, &session->members, last);
-    aion_session_lose(engine, session, gone->time, gone->hold);
+    aion_session_lose(engine, session, gone->time, gone->start);
     aion_run_drop(&engine->sessions.pool, &session->members, count - 1);
     if (session->pinned && pin != session->pinned)
         aion_member_free(engine, session->pinned - 1);
@@ -167,7 +167,7 @@ void aion_session_empty(struct iso_aion *engine, struct aion_session *session)
     }
     if (session->members.count) {
         const struct aion_entry *last = aion_run_last(&engine->sessions.pool, &session->members);
-        aion_session_lose(engine, session, last->time, last->hold);
+        aion_session_lose(engine, session, last->time, last->start);
     }
     for (; (entry = aion_run_get(&engine->sessions.pool, &session->members, place));
          aion_run_next(&engine->sessions.pool, &session->members, &place))
@@ -255,7 +255,7 @@ static void restart_session(struct iso_aion *engine, struct aion_session *sessio
     session->lost = 0;
 }
 
-/* The entries behind `place` that hold nothing larger now have `number` before them. */
+/* The entries behind `place` that have nothing larger now have `number` before them. */
 static void pass_latest_on(struct iso_aion *engine, struct aion_session *session, struct aion_place place,
                            uint32_t number)
 {
@@ -265,14 +265,14 @@ static void pass_latest_on(struct iso_aion *engine, struct aion_session *session
         if (!entry)
             return;
         struct aion_member *member = &engine->sessions.members.list[number];
-        bool holds_pinned = entry->detail + 1 == session->pinned;
-        if (holds_pinned && !aion_is_larger(engine, member, &engine->sessions.members.list[entry->detail]))
+        bool has_pinned = entry->detail + 1 == session->pinned;
+        if (has_pinned && !aion_is_larger(engine, member, &engine->sessions.members.list[entry->detail]))
             return; /* it and those behind have been judged with what went, which says more */
         aion_session_judge(engine, session, &engine->sessions.members.list[entry->transaction], member);
         if (aion_is_larger(engine, &engine->sessions.members.list[entry->detail], member))
             return;
         entry->detail = number;
-        entry->hold = member->cts;
+        entry->start = member->cts;
         session->strain++;
         engine->stats.steps++;
     }
@@ -302,7 +302,7 @@ static void insert_member(struct iso_aion *engine, struct aion_session *session,
     }
     aion_session_doubt(engine, session, entrant, in_order);
     struct aion_entry entry = {.time = entrant->sno,
-                               .hold = engine->sessions.members.list[latest].cts,
+                               .start = engine->sessions.members.list[latest].cts,
                                .transaction = number,
                                .detail = latest,
                                .operation = entrant->number};
@@ -317,7 +317,7 @@ static void insert_member(struct iso_aion *engine, struct aion_session *session,
 static inline struct aion_entry entry_of(const struct aion_entrant *entrant, const struct aion_member *member)
 {
     return (struct aion_entry){.time = entrant->sno,
-                               .hold = member->cts,
+                               .start = member->cts,
                                .transaction = entrant->member,
                                .detail = entrant->member,
                                .operation = entrant->number};
@@ -331,8 +331,8 @@ static bool append_member(struct iso_aion *engine, struct aion_session *session,
     if (!session->members.count)
         return false;
     const struct aion_entry *last = aion_run_last(&engine->sessions.pool, &session->members);
-    bool follows_member = engine->options.level == ISO_SER || member->sts >= last->hold;
-    if (last->time >= entrant->sno || member->cts <= last->hold || !follows_member)
+    bool follows_member = engine->options.level == ISO_SER || member->sts >= last->start;
+    if (last->time >= entrant->sno || member->cts <= last->start || !follows_member)
         return false;
     struct aion_entry *entry = aion_run_append(&engine->sessions.pool, &session->members, member->cts);
     if (!entry)
@@ -354,8 +354,8 @@ static bool insert_member_near(struct iso_aion *engine, struct aion_session *ses
     const struct aion_entry *before = &near.entries[near.index - 1], *after = before + 1;
     const struct aion_member *next = &engine->sessions.members.list[after->transaction];
     bool si = engine->options.level == ISO_SI;
-    if (after->time == entrant->sno || member->cts <= before->hold || (si && member->sts < before->hold) ||
-        after->hold <= member->cts || (si ? next->sts < member->cts : next->cts <= member->cts))
+    if (after->time == entrant->sno || member->cts <= before->start || (si && member->sts < before->start) ||
+        after->start <= member->cts || (si ? next->sts < member->cts : next->cts <= member->cts))
         return false;
     struct aion_entry entry = entry_of(entrant, member);
     aion_run_put_near(&engine->sessions.pool, &session->members, &near, &entry);

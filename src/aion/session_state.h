@@ -15,13 +15,13 @@ struct aion_member {
     uint8_t uses; /* in a session out of order (disorder.c) */
 };
 
-/* Entries by sno, equal ones as they were accepted (their `operation`): hold = largest cts up to and
+/* Entries by sno, equal ones as they were accepted (their `operation`): start = largest cts up to and
  * including it, detail = the member that has it, transaction = its own. */
 struct aion_session {
     struct aion_run members; /* none if it is out of order */
     uint32_t disorder;       /* + 1; 0: in order, but for little (disorder.c) */
     uint32_t strain;         /* entries that were gone through for others */
-    uint32_t pinned;         /* + 1; a member without an entry that the first entries hold */
+    uint32_t pinned;         /* + 1; a member without an entry that the first entries name */
     uint64_t arrived;        /* transactions of any status: the sno where none is given */
     uint64_t latest;         /* timestamp of all that came: once the floor is above it the session may be forgotten */
     uint64_t lost;        /* sno of the last one that is not known any more: what comes to stand before is undecided */
@@ -35,8 +35,8 @@ struct aion_session {
 
 /* A session out of order (disorder.c). Entries: time = sno, operation = as they were accepted, transaction = member. */
 struct aion_disorder {
-    struct aion_run records;    /* whose positions are larger than those of all before; hold = cts */
-    struct aion_run unreported; /* that follow all before; hold = the least cts of one before that breaks it */
+    struct aion_run records;    /* whose positions are larger than those of all before; start = cts */
+    struct aion_run unreported; /* that follow all before; start = the least cts of one before that breaks it */
     uint32_t next_free;         /* + 1 */
 };
 

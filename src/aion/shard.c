@@ -14,19 +14,10 @@ enum { FETCH_AHEAD = 8, FETCH_STEPS = 32 };
 /* So many keys, and the ends of their runs, stay in the second level cache. */
 enum { KEYS_IN_CACHE = 1 << 12 };
 
-struct iso_aion_shard *iso_aion_shard_new(const struct aion_shard_options *options)
+struct iso_aion_shard *iso_aion_shard_new(const struct iso_aion_options *options)
 {
     struct iso_aion_shard *shard = iso_allocate_zeroed(1, sizeof *shard);
-    shard->options.level = options->level;
-    shard->options.finality_timeout_ms = options->finality_timeout_ms;
-    shard->options.emit_after_ms = options->emit_after_ms;
-    shard->options.is_whole_row = options->is_whole_row;
-    shard->options.context = options->context;
-    shard->options.max_per_key = options->max_per_key;
-    shard->options.grounds = options->grounds;
-    shard->options.is_doubted = options->is_doubted;
-    shard->options.conflict_window = options->conflict_window;
-    shard->options.tires_soon = options->tires_soon;
+    shard->options = *options;
     aion_pool_init(&shard->pool);
     aion_values_init(&shard->values);
     shard->keys.initial = ISO_ABSENT;
@@ -94,7 +85,7 @@ static uint32_t new_transaction(struct iso_aion_shard *shard, const struct aion_
                                            .origin = part->origin,
                                            .arrival = part->arrival,
                                            .tid = aion_values_take(&shard->values, batch->atoms, part->tid),
-                                           .holders = 1,
+                                           .references = 1,
                                            .flags = part->flags};
     return aion_transaction_add(shard, &transaction);
 }
@@ -102,8 +93,8 @@ static uint32_t new_transaction(struct iso_aion_shard *shard, const struct aion_
 void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t number)
 {
     struct aion_transaction *transaction = &shard->transactions.list[number];
-    assert(transaction->holders);
-    if (--transaction->holders)
+    assert(transaction->references);
+    if (--transaction->references)
         return;
     if (transaction->flips) {
         uint32_t often = transaction->flips < ISO_AION_FLIPS ? transaction->flips : ISO_AION_FLIPS;
@@ -395,10 +386,10 @@ void iso_aion_shard_end(struct iso_aion_shard *shard, uint64_t now)
             aion_dues_push(&shard->pending.finals, shard->pending.list[i].bound, i, shard->pending.list[i].generation);
     }
     aion_pending_advance(shard);
-    /* transactions still held count as flipped when they go */
+    /* transactions still referred to count as flipped when they go */
     for (uint32_t i = 0; i < shard->transactions.count; i++) {
         struct aion_transaction *transaction = &shard->transactions.list[i];
-        if (!transaction->holders || !transaction->flips)
+        if (!transaction->references || !transaction->flips)
             continue;
         uint32_t often = transaction->flips < ISO_AION_FLIPS ? transaction->flips : ISO_AION_FLIPS;
         shard->stats.flipped++;
@@ -439,8 +430,8 @@ void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_st
     for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
         stats->unjudged[reason] += own->unjudged[reason];
     stats->reads_left += own->reads_left;
-    stats->held_unknown += own->held_unknown;
-    stats->held_initial += own->held_initial;
+    stats->waiting_unknown += own->waiting_unknown;
+    stats->waiting_initial += own->waiting_initial;
     stats->disagreeing += own->disagreeing;
     stats->reads_undecided += own->reads_undecided;
     stats->writes_undecided += own->writes_undecided;

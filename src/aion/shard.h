@@ -45,18 +45,9 @@ struct aion_finding {
     struct aion_words expected, actual;
 };
 
-struct aion_shard_options {
-    enum iso_level level;
-    uint64_t finality_timeout_ms, emit_after_ms;
-    bool (*is_whole_row)(void *context, const char *key, size_t length); /* as in struct iso_aion_options */
-    void *context;
-    uint32_t max_per_key; /* as there, and so are these: */
-    bool grounds, tires_soon;
-    bool (*is_doubted)(void *context, const struct iso_atoms *atoms, iso_atom tid);
-    void (*conflict_window)(void *context, const char *key, size_t length, uint64_t cts, uint64_t *from, uint64_t *to);
-};
-
-struct iso_aion_shard *iso_aion_shard_new(const struct aion_shard_options *options);
+/* Of the engine's options a shard heeds the level, the times of verdicts, how much is listed, and what it asks of
+ * values and of pairs. */
+struct iso_aion_shard *iso_aion_shard_new(const struct iso_aion_options *options);
 void iso_aion_shard_free(struct iso_aion_shard *shard);
 
 /* Initial values, before anything else: of every register, and of one key. */

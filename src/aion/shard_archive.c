@@ -5,7 +5,7 @@
 #include "aion/shard_private.h"
 #include "base/memory.h"
 
-/* A new shard may hold initial values: what is restored takes their place. */
+/* A new shard may have initial values: what is restored takes their place. */
 static void forget_initial(struct iso_aion_shard *shard)
 {
     iso_column_free(shard->keys.list, shard->keys.capacity * sizeof *shard->keys.list);

@@ -14,7 +14,7 @@
 
 /* A list in the pool. */
 struct aion_list {
-    uint32_t holders, count;
+    uint32_t references, count;
     uint32_t tail; /* more elements behind `count`: the reader's own, which others did not write */
     uint32_t size; /* of its block */
     uint32_t elements[];
@@ -34,7 +34,7 @@ struct aion_findings {
 };
 
 struct iso_aion_shard {
-    struct aion_shard_options options;
+    struct iso_aion_options options;
     struct aion_shard_time time;
     struct aion_pool pool;
     struct aion_values values;
@@ -61,13 +61,13 @@ void aion_readers_advance(struct iso_aion_shard *shard);
 void aion_dues_push(struct aion_dues *dues, uint64_t time, uint32_t subject, uint32_t generation);
 struct aion_due aion_dues_pop(struct aion_dues *dues);
 
-static inline uint32_t aion_transaction_hold(struct iso_aion_shard *shard, uint32_t transaction)
+static inline uint32_t aion_transaction_reference(struct iso_aion_shard *shard, uint32_t transaction)
 {
-    shard->transactions.list[transaction].holders++;
+    shard->transactions.list[transaction].references++;
     return transaction;
 }
 
-/* Notes that a read stands in its key's run: that holds the transaction until the watermark passes it. */
+/* Notes that a read stands in its key's run: the transaction stays until the watermark passes it. */
 static inline void aion_note_reader(struct iso_aion_shard *shard, uint64_t bound)
 {
     shard->readers.last_bound = bound > shard->readers.last_bound ? bound : shard->readers.last_bound;
@@ -138,7 +138,7 @@ uint64_t aion_reorder_buffer_bytes(const struct aion_reorder_buffer *waiting);
 /* list.c: lists; the frontier of a key, be it a list or a register */
 uint32_t aion_list_new(struct iso_aion_shard *shard, const struct iso_atoms *atoms, const iso_atom *elements,
                        uint32_t count, uint32_t tail);
-uint32_t aion_value_hold(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
+uint32_t aion_value_reference(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
 void aion_value_drop(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
 void aion_list_fold(struct iso_aion_shard *shard, struct aion_key *key, struct aion_entry *version);
 /* What a read of a register had to see. */
@@ -165,7 +165,7 @@ void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key, co
 void aion_recheck_pending(struct iso_aion_shard *shard, struct aion_key *key, uint32_t cause);
 /* Its initial value has changed. */
 void aion_recheck_initial(struct iso_aion_shard *shard, struct aion_key *key);
-/* Why a read that is held is: for an outcome (false), or for what `*value`, unknown, stands for. */
+/* Why a read that waits does: for an outcome (false), or for what `*value`, unknown, stands for. */
 bool aion_is_unknown_value(const struct iso_aion_shard *shard, const struct aion_key *key,
                            const struct aion_observed *observed, uint32_t transaction, enum iso_unjudged *reason,
                            bool *waits);

@@ -10,7 +10,7 @@
 
 /* ---- runs ---- */
 
-/* Sorted by time; the directory says of each chunk where it begins, how many it has, and a bound of what they hold. */
+/* Sorted by time; the directory says of each chunk where it begins, how many it has, and a bound of their starts. */
 void aion_run_validate(const struct aion_pool *pool, const struct aion_run *run)
 {
     uint32_t chunks = aion_run_chunks(run), found = 0;
@@ -24,7 +24,7 @@ void aion_run_validate(const struct aion_pool *pool, const struct aion_run *run)
         assert(!ref || ref->first <= entries[0].time);
         for (uint32_t i = 0; i < count; i++) {
             assert(entries[i].time >= last);
-            assert(!ref || ref->low <= entries[i].hold);
+            assert(!ref || ref->low <= entries[i].start);
             last = entries[i].time;
         }
         found += count;
@@ -42,7 +42,7 @@ struct census {
 static void name_transaction(struct census *census, uint32_t transaction)
 {
     assert(transaction < census->shard->transactions.count);
-    assert(census->shard->transactions.list[transaction].holders);
+    assert(census->shard->transactions.list[transaction].references);
     census->names[transaction]++;
 }
 
@@ -69,7 +69,7 @@ static void validate_newest(const struct iso_aion_shard *shard, const struct aio
     assert(aion_key_is_list(key) || key->newest_value == entry->value);
     for (; (entry = aion_run_get(&shard->pool, &key->versions, place));
          aion_run_next(&shard->pool, &key->versions, &place))
-        assert(entry->time <= entry->hold || entry->time - entry->hold <= key->span);
+        assert(entry->time <= entry->start || entry->time - entry->start <= key->span);
 }
 
 static void validate_chain(const struct iso_aion_shard *shard, uint32_t number, const struct aion_cold *cold)
@@ -182,11 +182,11 @@ static void validate_transactions(struct census *census)
         if (shard->transactions.leaving[i])
             name_transaction(census, shard->transactions.leaving[i] - 1);
     for (uint32_t i = 0; i < shard->transactions.count; i++) {
-        assert(shard->transactions.list[i].holders == census->names[i]);
+        assert(shard->transactions.list[i].references == census->names[i]);
         in_use += census->names[i] != 0;
     }
     for (uint32_t at = shard->transactions.free; at; at = shard->transactions.list[at - 1].tid, free++)
-        assert(at <= shard->transactions.count && !shard->transactions.list[at - 1].holders);
+        assert(at <= shard->transactions.count && !shard->transactions.list[at - 1].references);
     assert(in_use == shard->transactions.in_use && in_use + free == shard->transactions.count);
 }
 

@@ -16,7 +16,7 @@ static struct aion_pending *pending_of(struct iso_aion_shard *shard, struct aion
 {
     if (!read->detail) {
         struct aion_observed observed = {.bound = read->time,
-                                         .before = read->hold,
+                                         .before = read->start,
                                          .value = read->value,
                                          .operation = read->operation & ~AION_READ_OWN,
                                          .state = AION_RIGHT,

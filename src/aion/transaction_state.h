@@ -10,7 +10,7 @@
 struct aion_transaction {
     uint64_t sts, cts, origin, arrival;
     uint32_t tid;
-    uint32_t holders; /* 0: free, `tid` is the next free one + 1 */
+    uint32_t references; /* 0: free, `tid` is the next free one + 1 */
     uint32_t flips;
     uint32_t flags;
     uint64_t unused[2];
@@ -26,7 +26,7 @@ struct aion_transactions {
     uint32_t leaving_at;
 };
 
-/* Transactions that are held for their reads, in the order of arrival. */
+/* Transactions that stay for their reads, in the order of arrival. */
 struct aion_readers {
     struct aion_reader {
         uint64_t bound; /* the largest */

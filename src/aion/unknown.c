@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "history/copy.h"
 
-/* STEPS: of the hand, for one that is held. */
+/* STEPS: of the hand, for one that is kept. */
 enum { REBUILD_FROM = 1024, STEPS = 2, AGE_BATCH = 256 };
 
 /* ---- by tid ---- */
@@ -18,7 +18,7 @@ static void index_open(struct iso_aion *engine, uint32_t place)
     engine->stats.steps++;
 }
 
-void aion_held_index(struct iso_aion *engine)
+void aion_unknown_index(struct iso_aion *engine)
 {
     iso_index_release(&engine->unknown.by_tid);
     for (uint32_t i = 0; i < engine->unknown.count; i++)
@@ -52,22 +52,22 @@ static void rebuild_history(struct iso_aion *engine)
     uint32_t count = 0;
     iso_history_init(&kept);
     for (uint32_t i = 0; i < engine->unknown.count; i++) {
-        struct aion_held *held = &engine->unknown.list[i];
-        uint32_t t = held->transaction;
-        if (!held->open)
+        struct aion_unknown *unknown = &engine->unknown.list[i];
+        uint32_t t = unknown->transaction;
+        if (!unknown->open)
             continue;
-        held->transaction = copy_transaction(&kept, &engine->unknown.history, t, engine->unknown.history.origin[t],
-                                             engine->unknown.history.sno[t]);
-        engine->unknown.list[count++] = *held;
+        unknown->transaction = copy_transaction(&kept, &engine->unknown.history, t, engine->unknown.history.origin[t],
+                                                engine->unknown.history.sno[t]);
+        engine->unknown.list[count++] = *unknown;
     }
     engine->unknown.count = count;
     iso_history_release(&engine->unknown.history);
     engine->unknown.history = kept;
     aion_key_cache_set(&engine->unknown.cache, &engine->unknown.history);
-    aion_held_index(engine);
+    aion_unknown_index(engine);
 }
 
-void aion_hold(struct iso_aion *engine, const struct aion_key_cache *cache, uint32_t t, uint64_t sno)
+void aion_unknown_add(struct iso_aion *engine, const struct aion_key_cache *cache, uint32_t t, uint64_t sno)
 {
     const struct iso_history *history = cache->history;
     if (engine->unknown.count >= REBUILD_FROM && engine->unknown.open < engine->unknown.count / 4)
@@ -76,37 +76,37 @@ void aion_hold(struct iso_aion *engine, const struct aion_key_cache *cache, uint
     uint64_t origin = engine->options.origin_is_index ? t : history->origin[t];
     uint64_t time = history->flags[t] & ISO_HAS_STS ? history->sts[t] : aion_recent(engine);
     engine->unknown.list[engine->unknown.count++] =
-        (struct aion_held){.tid = aion_tid_digest(history, t),
-                           .time = time,
-                           .transaction = copy_transaction(&engine->unknown.history, history, t, origin, sno),
-                           .open = true};
+        (struct aion_unknown){.tid = aion_tid_digest(history, t),
+                              .time = time,
+                              .transaction = copy_transaction(&engine->unknown.history, history, t, origin, sno),
+                              .open = true};
     index_open(engine, engine->unknown.count - 1);
     engine->unknown.open++;
     engine->unknown.due += STEPS;
 }
 
-static bool same_tid(const struct iso_aion *engine, const struct aion_held *held, const struct iso_atoms *atoms,
+static bool same_tid(const struct iso_aion *engine, const struct aion_unknown *unknown, const struct iso_atoms *atoms,
                      iso_atom tid)
 {
     const struct iso_history *history = &engine->unknown.history;
     char left[ISO_ATOM_TEXT_MAX], right[ISO_ATOM_TEXT_MAX];
     size_t left_length, right_length;
-    const char *one = iso_atom_text(&history->atoms, history->tid[held->transaction], left, &left_length);
+    const char *one = iso_atom_text(&history->atoms, history->tid[unknown->transaction], left, &left_length);
     const char *other = iso_atom_text(atoms, tid, right, &right_length);
     return left_length == right_length && memcmp(one, other, left_length) == 0;
 }
 
 /* Of several the one that came first. */
-static struct aion_held *find_open(struct iso_aion *engine, const struct iso_atoms *atoms, iso_atom tid)
+static struct aion_unknown *find_open(struct iso_aion *engine, const struct iso_atoms *atoms, iso_atom tid)
 {
     uint64_t digest = aion_atom_digest(atoms, tid);
     digest = digest ? digest : 1;
     uint64_t hash = iso_hash_number(digest);
     uint32_t at = iso_index_home(hash), place, first = UINT32_MAX;
     for (; iso_index_next(&engine->unknown.by_tid, &at, hash, &place); at++) {
-        const struct aion_held *held = &engine->unknown.list[place];
+        const struct aion_unknown *unknown = &engine->unknown.list[place];
         engine->stats.steps++;
-        if (place < first && held->open && held->tid == digest && same_tid(engine, held, atoms, tid))
+        if (place < first && unknown->open && unknown->tid == digest && same_tid(engine, unknown, atoms, tid))
             first = place;
     }
     return first == UINT32_MAX ? NULL : &engine->unknown.list[first];
@@ -126,16 +126,16 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
                       uint64_t cts, uint64_t now)
 {
     struct iso_history *history = &engine->unknown.history;
-    struct aion_held *held = find_open(engine, atoms, tid);
+    struct aion_unknown *unknown = find_open(engine, atoms, tid);
     struct iso_error error = {.status = ISO_OK};
-    if (!held) {
+    if (!unknown) {
         engine->stats.outcomes_lost += engine->stats.aged_unknown && committed;
         return false;
     }
-    uint32_t t = held->transaction;
+    uint32_t t = unknown->transaction;
     bool old_index = engine->options.origin_is_index;
     engine->time.now = now > engine->time.now ? now : engine->time.now;
-    held->open = false;
+    unknown->open = false;
     engine->unknown.open--;
     history->flags[t] = (uint8_t)((history->flags[t] & ~ISO_STATUS_MASK) | (committed ? ISO_COMMITTED : ISO_ABORTED));
     if (committed) {
@@ -160,12 +160,12 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
 /* ---- those whose outcome nobody reported ---- */
 
 /* It has ended by now, since nothing that is still to come starts so far back; what is kept of it is that its keys may
- * hold what it wrote. */
-static void age_unknown(struct iso_aion *engine, struct aion_held *held, uint64_t until)
+ * have what it wrote. */
+static void age_unknown(struct iso_aion *engine, struct aion_unknown *unknown, uint64_t until)
 {
     const struct iso_history *history = &engine->unknown.history;
-    uint32_t t = held->transaction;
-    held->open = false;
+    uint32_t t = unknown->transaction;
+    unknown->open = false;
     engine->unknown.open--;
     engine->stats.aged_unknown++;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
@@ -190,10 +190,10 @@ static void age_some(struct iso_aion *engine, uint64_t floor, uint64_t until, ui
     uint32_t aged = 0;
     for (; count; count--) {
         engine->unknown.hand = engine->unknown.hand + 1 < engine->unknown.count ? engine->unknown.hand + 1 : 0;
-        struct aion_held *held = &engine->unknown.list[engine->unknown.hand];
-        if (!held->open || held->time >= floor)
+        struct aion_unknown *unknown = &engine->unknown.list[engine->unknown.hand];
+        if (!unknown->open || unknown->time >= floor)
             continue;
-        age_unknown(engine, held, until);
+        age_unknown(engine, unknown, until);
         if (++aged % AGE_BATCH == 0)
             aion_run_batches(engine, false);
     }
@@ -203,7 +203,7 @@ static void age_some(struct iso_aion *engine, uint64_t floor, uint64_t until, ui
         rebuild_history(engine);
 }
 
-void aion_held_sweep(struct iso_aion *engine)
+void aion_unknown_sweep(struct iso_aion *engine)
 {
     uint64_t steps = engine->unknown.due < engine->unknown.count ? engine->unknown.due : engine->unknown.count;
     engine->unknown.due = 0;
@@ -211,12 +211,12 @@ void aion_held_sweep(struct iso_aion *engine)
         age_some(engine, engine->time.floor, ended_by(engine), steps);
 }
 
-void aion_held_trim(struct iso_aion *engine, uint64_t floor)
+void aion_unknown_trim(struct iso_aion *engine, uint64_t floor)
 {
     age_some(engine, floor, ended_by(engine), engine->unknown.count);
 }
 
-void aion_held_release(struct iso_aion *engine)
+void aion_unknown_release(struct iso_aion *engine)
 {
     aion_key_cache_release(&engine->unknown.cache);
     iso_history_release(&engine->unknown.history);

@@ -5,7 +5,7 @@
 #include "aion/key_cache_state.h"
 
 /* An unknown transaction, kept whole until its outcome is reported. */
-struct aion_held {
+struct aion_unknown {
     uint64_t tid;         /* digest */
     uint64_t time;        /* when it started, or what had come when it did */
     uint32_t transaction; /* in `history` */
@@ -13,9 +13,9 @@ struct aion_held {
 };
 
 struct aion_unknowns {
-    struct iso_history history; /* of all that are held */
+    struct iso_history history; /* of all that are kept */
     struct aion_key_cache cache;
-    struct aion_held *list;
+    struct aion_unknown *list;
     uint32_t count, capacity, open;
     struct iso_index by_tid; /* places in `list`; of this process */
     uint32_t hand;           /* whose turn it was to age last */

@@ -2,7 +2,7 @@
  *
  * A listed violation is explained by a walk over all that is kept of its key (kind.c). Of those that are only counted
  * there may be as many as there are versions, so that their key gets a run of its versions and of its writes that are
- * none by value: time = value and class, hold = the time of the version or the write. It is made when the first of them
+ * none by value: time = value and class, start = the time of the version or the write. It is made when the first of them
  * comes, and kept as versions come and go. Of several aborted or intermediate writers the latest is named, not the one
  * of the smallest tid, and of versions at one cts any. Registers only.
  */
@@ -20,13 +20,13 @@ static uint64_t place_in_order(uint32_t value, enum class class)
 static bool stands_before(const void *context, const struct aion_entry *other)
 {
     const struct aion_entry *entry = context;
-    return other->hold != entry->hold ? other->hold < entry->hold : other->transaction < entry->transaction;
+    return other->start != entry->start ? other->start < entry->start : other->transaction < entry->transaction;
 }
 
 static struct aion_entry entry_of(const struct aion_entry *from, enum class class)
 {
     return (struct aion_entry){.time = place_in_order(from->value, class),
-                               .hold = from->time,
+                               .start = from->time,
                                .transaction = from->transaction,
                                .value = from->value};
 }
@@ -52,7 +52,7 @@ static void remove_writer(struct iso_aion_shard *shard, struct aion_run *writers
 {
     struct aion_place place = aion_run_among(&shard->pool, writers, entry->time, stands_before, entry);
     const struct aion_entry *found = aion_run_get(&shard->pool, writers, place);
-    assert(found && found->time == entry->time && found->hold == entry->hold &&
+    assert(found && found->time == entry->time && found->start == entry->start &&
            found->transaction == entry->transaction);
     if (found)
         aion_run_remove(&shard->pool, writers, place);
@@ -158,7 +158,7 @@ void aion_find_value_writers(struct iso_aion_shard *shard, struct aion_key *key,
                              const struct aion_observed *observed, struct aion_value_writers *found)
 {
     struct aion_run *writers = value_writers_of(shard, key);
-    struct aion_entry bound = {.time = place_in_order(observed->value, VERSION), .hold = observed->bound};
+    struct aion_entry bound = {.time = place_in_order(observed->value, VERSION), .start = observed->bound};
     writers = writers ? writers : make_value_writers(shard, key);
     struct aion_place place = aion_run_among(&shard->pool, writers, bound.time, stands_before, &bound);
     found->visible = last_before(shard, writers, place, bound.time, reader);

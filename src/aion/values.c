@@ -20,7 +20,7 @@ void aion_values_init(struct aion_values *values)
 void aion_values_release(struct aion_values *values)
 {
     size_t capacity = values->atoms.capacity;
-    iso_column_free(values->holders, capacity * sizeof *values->holders);
+    iso_column_free(values->references, capacity * sizeof *values->references);
     iso_column_free(values->hash, capacity * sizeof *values->hash);
     iso_index_release(&values->table);
     iso_atoms_release(&values->atoms);
@@ -84,7 +84,7 @@ bool aion_values_refill(struct aion_values *values)
     for (uint32_t entry = 0; entry < atoms->count; entry++) {
         uint64_t payload = atoms->payload[entry];
         bool is_text = atoms->form[entry] < ISO_FORM_NEGATIVE;
-        if (!values->holders[entry])
+        if (!values->references[entry])
             continue;
         if (is_text && (payload > atoms->text_size || atoms->form[entry] > atoms->text_size - payload))
             return false;
@@ -102,12 +102,12 @@ static void grow_entries(struct aion_values *values)
         iso_out_of_memory(next * sizeof *atoms->payload);
     ISO_COLUMN_RESIZE(atoms->payload, old, next);
     ISO_COLUMN_RESIZE(atoms->form, old, next);
-    ISO_COLUMN_RESIZE(values->holders, old, next);
+    ISO_COLUMN_RESIZE(values->references, old, next);
     ISO_COLUMN_RESIZE(values->hash, old, next);
     atoms->capacity = (uint32_t)next;
     iso_column_huge(atoms->payload, next * sizeof *atoms->payload);
     iso_column_huge(atoms->form, next * sizeof *atoms->form);
-    iso_column_huge(values->holders, next * sizeof *values->holders);
+    iso_column_huge(values->references, next * sizeof *values->references);
     iso_column_huge(values->hash, next * sizeof *values->hash);
 }
 
@@ -126,7 +126,7 @@ static size_t units_of(uint32_t length)
     return (bytes + TEXT_UNIT - 1) / TEXT_UNIT;
 }
 
-/* Moves the texts that are held together, in place. */
+/* Moves the texts that are referred to together, in place. */
 static void compact_texts(struct aion_values *values)
 {
     struct iso_atoms *atoms = &values->atoms;
@@ -222,7 +222,7 @@ static uint32_t new_entry(struct aion_values *values, uint32_t form, uint64_t pa
         payload = store_text(values, entry, text, form);
     atoms->payload[entry] = payload;
     atoms->form[entry] = form;
-    values->holders[entry] = 1;
+    values->references[entry] = 1;
     values->hash[entry] = hash;
     return entry;
 }
@@ -243,7 +243,7 @@ uint32_t aion_values_enter_text(struct aion_values *values, uint32_t form, uint6
     uint32_t at = iso_index_home(hash), entry;
     for (; iso_index_next(&values->table, &at, hash, &entry); at++) {
         if (is_entry_of(&values->atoms, entry, form, payload, text)) {
-            values->holders[entry]++;
+            values->references[entry]++;
             return entry | ISO_ATOM_TABLE;
         }
     }
@@ -263,8 +263,8 @@ uint32_t aion_values_enter(struct aion_values *values, const struct iso_atoms *f
 void aion_values_leave(struct aion_values *values, uint32_t value)
 {
     uint32_t entry = value & ~ISO_ATOM_TABLE;
-    assert(values->holders[entry]);
-    if (--values->holders[entry])
+    assert(values->references[entry]);
+    if (--values->references[entry])
         return;
     iso_index_remove(&values->table, values->hash[entry], entry);
     if (values->atoms.form[entry] < ISO_FORM_NEGATIVE)

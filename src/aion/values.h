@@ -1,9 +1,9 @@
-/* Values and transaction ids that come and go: atoms with a count of who holds them.
+/* Values and transaction ids that come and go: atoms with a count of their references.
  *
  * Integers from 0 to 2^31-1 and null are their own atoms, as everywhere, and cost nothing. Others have an
- * entry, found by hash and compared in full; the last holder to let go frees it, and its text waits for the next one of
+ * entry, found by hash and compared in full; the last reference that goes frees it, and its text waits for the next one of
  * about its length (16 bytes more or less). Only where lengths change so much that half of the texts' space is free
- * they are moved together. So an endless stream of distinct values needs the memory of those that are held.
+ * they are moved together. So an endless stream of distinct values needs the memory of those that are referred to.
  * Threads: one at a time.
  */
 #ifndef ISO_AION_VALUES_H
@@ -17,7 +17,7 @@ enum { AION_TEXTS = 64 };
 
 struct aion_values {
     struct iso_atoms atoms; /* its entries and texts; its own table is not used */
-    uint32_t *holders;      /* 0: a free entry, whose payload is the next free one + 1 */
+    uint32_t *references;   /* 0: a free entry, whose payload is the next free one + 1 */
     uint32_t *hash;
     uint32_t first_free;                /* + 1; 0: none */
     struct iso_index table;             /* of entries, by hash */
@@ -29,7 +29,7 @@ void aion_values_init(struct aion_values *values);
 void aion_values_release(struct aion_values *values);
 uint64_t aion_values_bytes(const struct aion_values *values);
 
-/* The atom here of an atom there, held once more; or of what an entry says (`text`, if it is a string). */
+/* The atom here of an atom there, referred to once more; or of what an entry says (`text`, if it is a string). */
 uint32_t aion_values_enter(struct aion_values *values, const struct iso_atoms *from, iso_atom atom);
 uint32_t aion_values_enter_text(struct aion_values *values, uint32_t form, uint64_t payload, const char *text);
 void aion_values_shrink(struct aion_values *values, bool eager); /* what of texts and slots is free, if it is much */
@@ -40,16 +40,16 @@ static inline bool aion_value_is_entry(uint32_t value)
     return (value & ISO_ATOM_TABLE) && value != ISO_ABSENT;
 }
 
-/* An atom of the table's own is held already by the caller, who passes that on. */
+/* Of an atom of the table's own the caller has a reference already, and passes it on. */
 static inline uint32_t aion_values_take(struct aion_values *values, const struct iso_atoms *from, iso_atom atom)
 {
     return aion_value_is_entry(atom) && from != &values->atoms ? aion_values_enter(values, from, atom) : atom;
 }
 
-static inline uint32_t aion_values_hold(struct aion_values *values, uint32_t value)
+static inline uint32_t aion_values_reference(struct aion_values *values, uint32_t value)
 {
     if (aion_value_is_entry(value))
-        values->holders[value & ~ISO_ATOM_TABLE]++;
+        values->references[value & ~ISO_ATOM_TABLE]++;
     return value;
 }
 
@@ -90,7 +90,7 @@ ISO_FETCH aion_values_fetch_entry(const struct aion_values *values, uint32_t val
         return;
     __builtin_prefetch(&values->atoms.payload[entry], 1);
     __builtin_prefetch(&values->atoms.form[entry], 1);
-    __builtin_prefetch(&values->holders[entry], 1);
+    __builtin_prefetch(&values->references[entry], 1);
     __builtin_prefetch(&values->hash[entry], 1);
 }
 

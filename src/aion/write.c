@@ -5,8 +5,8 @@
 static bool stands_before(const struct iso_aion_shard *shard, const struct aion_entry *left,
                           const struct aion_entry *right)
 {
-    if (left->hold != right->hold)
-        return left->hold < right->hold;
+    if (left->start != right->start)
+        return left->start < right->start;
     return iso_atom_compare(&shard->values.atoms, shard->transactions.list[left->transaction].tid,
                             shard->transactions.list[right->transaction].tid) < 0;
 }
@@ -50,7 +50,7 @@ static void emit_conflict(struct iso_aion_shard *shard, const struct aion_key *k
 
 static bool is_overlap(const struct aion_entry *one, const struct aion_entry *other)
 {
-    return !(other->detail & AION_VERSION_UNJUDGED) && other->time >= one->hold && one->time >= other->hold;
+    return !(other->detail & AION_VERSION_UNJUDGED) && other->time >= one->start && one->time >= other->start;
 }
 
 /* Writers that a version overlaps, as they are met. */
@@ -109,7 +109,7 @@ static void meet_around(struct meeting *meeting, struct aion_place place)
             break;
         }
         other = aion_run_get(&shard->pool, &key->versions, at);
-        if (other->time < version->hold)
+        if (other->time < version->start)
             break;
         meet_writer(meeting, other);
     }
@@ -137,7 +137,7 @@ static bool meet_by_counting(const struct meeting *meeting, struct aion_place pl
     if (met.count && !aion_list_is_full(shard, key))
         return true;
     first = aion_run_get(&shard->pool, &key->versions, aion_run_begin());
-    if (key->flags & AION_KEY_DROPPED && (first->time >= version->hold || (!place.chunk && !place.index)))
+    if (key->flags & AION_KEY_DROPPED && (first->time >= version->start || (!place.chunk && !place.index)))
         shard->stats.writes_undecided++;
     shard->stats.counts[ISO_NOCONFLICT] += met.count;
     newest = aion_run_last(&shard->pool, &key->versions);
@@ -152,7 +152,7 @@ static void meet_writers(struct iso_aion_shard *shard, struct aion_key *key, con
                          struct aion_place place)
 {
     struct meeting meeting = {.shard = shard, .key = key, .version = version};
-    if (!key->versions.count || key->newest_time < version->hold)
+    if (!key->versions.count || key->newest_time < version->start)
         return; /* all were there before: the newest's time stands in the key, no entry is touched */
     if (aion_is_crowded(shard, key) && !meet_by_counting(&meeting, place))
         return;
@@ -215,8 +215,8 @@ static struct aion_entry version_of(struct iso_aion_shard *shard, const struct a
 {
     const struct aion_detail *detail = step->detail ? &batch->details[step->detail - 1] : NULL;
     struct aion_entry version = {.time = part->cts,
-                                 .hold = detail ? detail->time : part->opened,
-                                 .transaction = aion_transaction_hold(shard, transaction),
+                                 .start = detail ? detail->time : part->opened,
+                                 .transaction = aion_transaction_reference(shard, transaction),
                                  .detail = step->flags & AION_UNJUDGED ? AION_VERSION_UNJUDGED : 0,
                                  .operation = step->operation};
     if (step->kind == AION_VERSION)
@@ -250,9 +250,9 @@ static inline bool append_version(struct iso_aion_shard *shard, const struct aio
     if (!entry)
         return false;
     *entry = (struct aion_entry){.time = time,
-                                 .hold = part->opened,
+                                 .start = part->opened,
                                  .value = step->value,
-                                 .transaction = aion_transaction_hold(shard, transaction),
+                                 .transaction = aion_transaction_reference(shard, transaction),
                                  .operation = step->operation};
     if (time > part->opened && time - part->opened > key->span)
         key->span = time - part->opened;
@@ -277,7 +277,7 @@ static inline bool insert_version_near(struct iso_aion_shard *shard, const struc
     bool met = shard->options.level == ISO_SI && near.entries[near.index - 1].time >= part->opened;
     for (uint32_t i = near.index; i < near.count; i++)
         met |=
-            near.entries[i].time == part->cts || (shard->options.level == ISO_SI && near.entries[i].hold <= part->cts);
+            near.entries[i].time == part->cts || (shard->options.level == ISO_SI && near.entries[i].start <= part->cts);
     if (met)
         return false;
     if (shard->options.level == ISO_SER && key->last_read >= part->cts && key->reads.count &&
@@ -285,9 +285,9 @@ static inline bool insert_version_near(struct iso_aion_shard *shard, const struc
          (ties.index < ties.count && ties.entries[ties.index].time == part->cts)))
         return false;
     struct aion_entry version = {.time = part->cts,
-                                 .hold = part->opened,
+                                 .start = part->opened,
                                  .value = step->value,
-                                 .transaction = aion_transaction_hold(shard, transaction),
+                                 .transaction = aion_transaction_reference(shard, transaction),
                                  .operation = step->operation};
     aion_run_put_near(&shard->pool, &key->versions, &near, &version);
     note_version(shard, key, &version);
@@ -312,7 +312,7 @@ __attribute__((noinline)) static void insert_version(struct iso_aion_shard *shar
     if (insert_version_near(shard, part, step, key, transaction))
         return;
     struct aion_entry version = version_of(shard, batch, part, step, transaction);
-    aion_page_in(shard, key, version.hold < version.time ? version.hold : version.time);
+    aion_page_in(shard, key, version.start < version.time ? version.start : version.time);
     if (aion_run_full(&shard->pool, &key->versions))
         aion_trim(shard, key);
     struct aion_place place = aion_place_of_version(shard, key, &version);
@@ -329,8 +329,8 @@ __attribute__((noinline)) static void insert_version(struct iso_aion_shard *shar
     note_version(shard, key, &version);
     key->flags |= AION_KEY_CHANGED;
     shard->stats.versions++;
-    if (version.time > version.hold && version.time - version.hold > key->span)
-        key->span = version.time - version.hold;
+    if (version.time > version.start && version.time - version.start > key->span)
+        key->span = version.time - version.start;
     aion_run_next(&shard->pool, &key->versions, &place);
     const struct aion_entry *successor = aion_run_get(&shard->pool, &key->versions, place);
     if (!successor) {
@@ -369,8 +369,8 @@ static bool stands_among_unknown(const void *context, const struct aion_entry *o
     const struct aion_transaction *transactions = standing->shard->transactions.list;
     if (other->detail != nonversion->detail)
         return other->detail < nonversion->detail;
-    if (other->hold != nonversion->hold)
-        return other->hold < nonversion->hold;
+    if (other->start != nonversion->start)
+        return other->start < nonversion->start;
     return transactions[other->transaction].tid < transactions[nonversion->transaction].tid;
 }
 
@@ -391,10 +391,10 @@ void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batc
     const struct aion_transaction *transaction = &shard->transactions.list[number];
     uint8_t status = transaction->flags & ISO_STATUS_MASK;
     bool has_sts = transaction->flags & ISO_HAS_STS;
-    struct aion_entry nonversion = {.hold = has_sts ? transaction->sts + 1 : 0,
+    struct aion_entry nonversion = {.start = has_sts ? transaction->sts + 1 : 0,
                                     .detail = nonversion_of(step, status),
                                     .value = aion_values_take(&shard->values, batch->atoms, step->value),
-                                    .transaction = aion_transaction_hold(shard, number),
+                                    .transaction = aion_transaction_reference(shard, number),
                                     .operation = step->operation};
     if (status == ISO_UNKNOWN)
         nonversion.time = aion_unknown_time(nonversion.value);
@@ -416,7 +416,7 @@ void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batc
 /* A non-version write of an unknown transaction that is to be found again: as stands_among_unknown has them. */
 struct forgotten {
     const struct iso_aion_shard *shard;
-    uint64_t hold;
+    uint64_t start;
     uint32_t detail, tid;
 };
 
@@ -425,8 +425,8 @@ static bool stands_before_forgotten(const void *context, const struct aion_entry
     const struct forgotten *nonversion = context;
     if (other->detail != nonversion->detail)
         return other->detail < nonversion->detail;
-    if (other->hold != nonversion->hold)
-        return other->hold < nonversion->hold;
+    if (other->start != nonversion->start)
+        return other->start < nonversion->start;
     return nonversion->shard->transactions.list[other->transaction].tid < nonversion->tid;
 }
 
@@ -441,7 +441,7 @@ static void forget_write(struct iso_aion_shard *shard, struct aion_key *key, con
     struct aion_place place = aion_run_among(&shard->pool, nonversions, time, stands_before_forgotten, forgotten);
     const struct aion_entry *nonversion = aion_run_get(&shard->pool, nonversions, place);
     if (nonversion && nonversion->time == time && nonversion->detail == forgotten->detail &&
-        nonversion->hold == forgotten->hold &&
+        nonversion->start == forgotten->start &&
         shard->transactions.list[nonversion->transaction].tid == forgotten->tid) {
         uint32_t transaction = nonversion->transaction;
         aion_values_drop(&shard->values, value);
@@ -464,7 +464,7 @@ static void note_aged(struct iso_aion_shard *shard, struct aion_key *key, uint64
 void aion_forget(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part)
 {
     uint32_t tid = aion_values_take(&shard->values, batch->atoms, part->tid);
-    struct forgotten forgotten = {.shard = shard, .tid = tid, .hold = part->flags & ISO_HAS_STS ? part->sts + 1 : 0};
+    struct forgotten forgotten = {.shard = shard, .tid = tid, .start = part->flags & ISO_HAS_STS ? part->sts + 1 : 0};
     for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++) {
         const struct aion_step *step = &batch->steps[i];
         uint32_t value = aion_values_take(&shard->values, batch->atoms, step->value);

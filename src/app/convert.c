@@ -43,32 +43,32 @@ static const struct app_option options[] = {
     {.type = APP_END},
 };
 
-static void say_loss(uint64_t count, const char *what)
+static void log_loss(uint64_t count, const char *what)
 {
     if (count)
         app_log("note: %" PRIu64 " %s", count, what);
 }
 
-static void say_losses(const struct iso_history_loss *loss)
+static void log_losses(const struct iso_history_loss *loss)
 {
-    say_loss(loss->aborted, "aborted transaction(s) left out: the format has committed ones only");
-    say_loss(loss->unknown, "transaction(s) of unknown outcome left out: the format has committed ones only");
-    say_loss(loss->snapshots, "transaction(s) with a snapshot instead of timestamps: written with positions");
-    say_loss(loss->snos, "position(s) in a session (sno) left out; the order is kept");
-    say_loss(loss->own_times, "operation(s) lost their own timestamp (ots, snapshot, lock)");
-    say_loss(loss->deletes, "delete(s) written as writes of null");
-    say_loss(loss->timestamps, "transaction(s) written without their timestamps");
-    say_loss(loss->clocks, "transaction(s) written without their clients' clocks (begin, end)");
-    say_loss(loss->unknown_as_committed,
+    log_loss(loss->aborted, "aborted transaction(s) left out: the format has committed ones only");
+    log_loss(loss->unknown, "transaction(s) of unknown outcome left out: the format has committed ones only");
+    log_loss(loss->snapshots, "transaction(s) with a snapshot instead of timestamps: written with positions");
+    log_loss(loss->snos, "position(s) in a session (sno) left out; the order is kept");
+    log_loss(loss->own_times, "operation(s) lost their own timestamp (ots, snapshot, lock)");
+    log_loss(loss->deletes, "delete(s) written as writes of null");
+    log_loss(loss->timestamps, "transaction(s) written without their timestamps");
+    log_loss(loss->clocks, "transaction(s) written without their clients' clocks (begin, end)");
+    log_loss(loss->unknown_as_committed,
              "transaction(s) of unknown outcome written as committed, without reads: no verdict changes");
-    say_loss(loss->unknown_moved,
+    log_loss(loss->unknown_moved,
              "transaction(s) of unknown outcome moved to a session of their own, since others follow them in "
              "theirs: their order behind earlier ones of that session is lost");
-    say_loss(loss->empty, "transaction(s) without operations left out: no verdict changes");
-    say_loss(loss->tids, "transaction(s) got other ids");
-    say_loss(loss->renamed_keys, "key(s) numbered: the format has numbers only");
-    say_loss(loss->renamed_values, "value(s) numbered: the format has numbers only");
-    say_loss(loss->strings, "operation(s) with a string as key or value, which the format's own tools do not read");
+    log_loss(loss->empty, "transaction(s) without operations left out: no verdict changes");
+    log_loss(loss->tids, "transaction(s) got other ids");
+    log_loss(loss->renamed_keys, "key(s) numbered: the format has numbers only");
+    log_loss(loss->renamed_values, "value(s) numbered: the format has numbers only");
+    log_loss(loss->strings, "operation(s) with a string as key or value, which the format's own tools do not read");
 }
 
 /* Native files have no place for what keys start with. */
@@ -96,7 +96,7 @@ static enum iso_status write_directory(struct app *app, const struct convert *co
         status =
             iso_history_write_directory(convert->output, (enum iso_format)convert->to, history, &loss, &app->error);
     if (status == ISO_OK && !convert->load.quiet)
-        say_losses(&loss);
+        log_losses(&loss);
     return status;
 }
 
@@ -117,7 +117,7 @@ static enum iso_status write_history(struct app *app, const struct convert *conv
         status = iso_history_writer_add(&writer, history, &app->error);
     iso_history_writer_end(&writer);
     if (status == ISO_OK && !convert->load.quiet)
-        say_losses(&writer.loss);
+        log_losses(&writer.loss);
     return status;
 }
 

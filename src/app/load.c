@@ -20,7 +20,7 @@ enum iso_status app_need_files(struct app *app, const struct app_texts *files)
 
 /* Of a directory it is reported which of its files are the history: it may hold others. Of a file only to who looks on.
  */
-static void say_taken(const struct app_load *load, const char *path, enum iso_format format)
+static void log_taken(const struct app_load *load, const char *path, enum iso_format format)
 {
     struct iso_error error = {.status = ISO_OK};
     struct iso_text files = {0};
@@ -102,7 +102,7 @@ enum iso_status app_load(struct app *app, const struct app_load *load, const str
         return status;
     if (iso_format_is_native(format))
         return read_native(app, load, files, history);
-    say_taken(load, files->items[0], format);
+    log_taken(load, files->items[0], format);
     status = iso_format_read(format, files->items[0], history, &app->error);
     if (status == ISO_BAD_INPUT && load->format == APP_GUESS)
         add_guess(&app->error, format);

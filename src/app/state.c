@@ -201,7 +201,7 @@ struct freed {
     uint64_t files, bytes;
 };
 
-static void tell_freed(void *context, const char *name, uint64_t bytes)
+static void report_freed(void *context, const char *name, uint64_t bytes)
 {
     struct freed *freed = context;
     iso_output_format(&freed->app->out, "%s: %" PRIu64 " bytes freed\n", name, bytes);
@@ -216,7 +216,7 @@ static enum iso_status cut_stores(struct view *view, const char *path, struct fr
     for (uint32_t i = 0; i < view->store_count && app->error.status == ISO_OK; i++) {
         uint64_t bytes;
         if (iso_spill_cut(path, view->stores[i].name, view->stores[i].needed, &bytes, &app->error) == ISO_OK && bytes)
-            tell_freed(freed, view->stores[i].name, bytes);
+            report_freed(freed, view->stores[i].name, bytes);
     }
     return app->error.status;
 }
@@ -229,7 +229,8 @@ static void compact_state(struct view *view, const char *path, struct iso_store 
     uint64_t stores = 0;
     for (uint32_t i = 0; i < view->store_count; i++)
         stores += view->stores[i].needed;
-    if (iso_store_compact(store, tell_freed, &freed, &app->error) == ISO_OK && cut_stores(view, path, &freed) == ISO_OK)
+    if (iso_store_compact(store, report_freed, &freed, &app->error) == ISO_OK &&
+        cut_stores(view, path, &freed) == ISO_OK)
         iso_output_format(&app->out, "freed: %" PRIu64 " bytes of %" PRIu64 " file%s; kept: %" PRIu64 " bytes\n",
                           freed.bytes, freed.files, app_plural(freed.files),
                           iso_store_snapshot_bytes(store) + iso_store_journal_bytes(store) + stores);

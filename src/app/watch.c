@@ -27,7 +27,7 @@ static const struct app_option options[] = {
                  "line behind each batch. From it replay with the same options prints the\n"
                  "same verdicts, byte for byte, except those by deadlines."),
     APP_ROW_SECONDS("finality-timeout", "SECONDS",
-                    APP_STREAM_PLACE(struct app_watch_options, pipeline.finality_timeout_ms), 0, 86400,
+                    APP_STREAM_PLACE(struct app_watch_options, pipeline.engine.finality_timeout_ms), 0, 86400,
                     "Without watermarks a verdict is final so long after its transaction (5);\n"
                     "beside change streams and clients, so long after --grace. The time does\n"
                     "not run while a broker is away. 0: only watermarks make verdicts final."),

@@ -67,7 +67,7 @@ static void flush(struct iso_archive *archive)
     archive->used = 0;
 }
 
-static void put(struct iso_archive *archive, const void *bytes, size_t size)
+static void write_bytes(struct iso_archive *archive, const void *bytes, size_t size)
 {
     archive->bytes += size;
     if (archive->used + size > BUFFER)
@@ -100,7 +100,7 @@ static size_t read_some(struct iso_archive *archive, uint8_t *bytes, size_t size
     return got > 0 ? (size_t)got : 0;
 }
 
-static bool get(struct iso_archive *archive, void *into, size_t size)
+static bool read_bytes(struct iso_archive *archive, void *into, size_t size)
 {
     uint8_t *bytes = into;
     while (size && !is_over(archive)) {
@@ -140,13 +140,13 @@ static void put_item(struct iso_archive *archive, const char *name, const void *
     memcpy(item.name, name, length < sizeof item.name ? length : sizeof item.name);
     item.content = XXH3_64bits(bytes, count * element);
     item.head = archive->chain = head_checksum(archive, &item);
-    put(archive, &item, sizeof item);
-    put(archive, bytes, count * element);
+    write_bytes(archive, &item, sizeof item);
+    write_bytes(archive, bytes, count * element);
 }
 
 static bool get_head(struct iso_archive *archive, struct iso_archive_item *item)
 {
-    if (!get(archive, item, sizeof *item))
+    if (!read_bytes(archive, item, sizeof *item))
         return false;
     bool follows = item->head == head_checksum(archive, item);
     archive->chain = item->head;
@@ -198,7 +198,7 @@ void iso_archive_value(struct iso_archive *archive, const char *name, void *valu
         return;
     }
     uint8_t *bytes = iso_allocate(size);
-    if (get(archive, bytes, size))
+    if (read_bytes(archive, bytes, size))
         check_content(archive, &item, XXH3_64bits(bytes, size));
     if (!is_over(archive))
         memcpy(value, bytes, size);
@@ -217,7 +217,7 @@ static void *read_column(struct iso_archive *archive, const struct iso_archive_i
     if (!room)
         return NULL;
     void *column = heap ? iso_allocate(room) : iso_column_grow(NULL, 0, room);
-    if (get(archive, column, size))
+    if (read_bytes(archive, column, size))
         check_content(archive, item, XXH3_64bits(column, size));
     if (!is_over(archive))
         return column;
@@ -297,7 +297,7 @@ bool iso_archive_next(struct iso_archive *archive, struct iso_archive_item *item
     XXH3_64bits_reset(state);
     for (uint64_t left = item->count * item->element; left && !is_over(archive);) {
         size_t part = left < sizeof piece ? left : sizeof piece;
-        if (get(archive, piece, part)) {
+        if (read_bytes(archive, piece, part)) {
             XXH3_64bits_update(state, piece, part);
             if (take)
                 take(context, piece, part);

@@ -25,8 +25,8 @@ bool iso_json_again_note(const struct iso_json *json, const char *from, struct i
 }
 
 /* Names with escapes do not stand in the text; they and long ones are not remembered. */
-static void note(struct iso_json_shape_member *member, const struct iso_json *json, const char *from,
-                 struct iso_json_text name, uint8_t meaning)
+static void remember_name(struct iso_json_shape_member *member, const struct iso_json *json, const char *from,
+                          struct iso_json_text name, uint8_t meaning)
 {
     size_t length = (size_t)(json->at - from);
     bool inside = name.at > from && name.at + name.length < json->at;
@@ -56,6 +56,6 @@ bool iso_json_shape_other(struct iso_json *json, struct iso_json_shape *shape, i
     if (name)
         *name = found;
     if (shape->next < ISO_JSON_SHAPE_MEMBERS)
-        note(&shape->members[shape->next++], json, from, found, *meaning);
+        remember_name(&shape->members[shape->next++], json, from, found, *meaning);
     return true;
 }

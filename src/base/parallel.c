@@ -13,7 +13,7 @@ struct part {
     pthread_t thread;
 };
 
-static void *run(void *argument)
+static void *run_part(void *argument)
 {
     struct part *part = argument;
     part->work(part->context, part->number);
@@ -25,11 +25,11 @@ void iso_parallel(unsigned parts, void (*work)(void *context, unsigned part), vo
     struct part *all = iso_allocate_zeroed(parts, sizeof *all);
     for (unsigned i = 0; i < parts; i++) {
         all[i] = (struct part){.work = work, .context = context, .number = i};
-        all[i].started = i && pthread_create(&all[i].thread, NULL, run, &all[i]) == 0;
+        all[i].started = i && pthread_create(&all[i].thread, NULL, run_part, &all[i]) == 0;
     }
     for (unsigned i = 0; i < parts; i++) {
         if (!all[i].started)
-            run(&all[i]);
+            run_part(&all[i]);
     }
     for (unsigned i = 0; i < parts; i++) {
         if (all[i].started)

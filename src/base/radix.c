@@ -5,7 +5,7 @@
 enum { DIGIT_BITS = 11, DIGIT_VALUES = 1 << DIGIT_BITS };
 
 /* The smallest and the largest key; true if they are in order already. */
-static bool look(const uint64_t *keys, size_t count, uint64_t *smallest, uint64_t *largest)
+static bool find_range(const uint64_t *keys, size_t count, uint64_t *smallest, uint64_t *largest)
 {
     bool sorted = true;
     *smallest = *largest = keys[0];
@@ -47,7 +47,7 @@ bool iso_radix_sort(struct iso_radix items, struct iso_radix other, size_t count
 {
     uint64_t smallest, largest;
     bool in_other = false;
-    if (count == 0 || look(items.keys, count, &smallest, &largest))
+    if (count == 0 || find_range(items.keys, count, &smallest, &largest))
         return false;
     for (unsigned shift = 0; shift < 64 && (largest - smallest) >> shift; shift += DIGIT_BITS) {
         struct iso_radix from = in_other ? other : items, to = in_other ? items : other;

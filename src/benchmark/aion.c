@@ -73,7 +73,7 @@ struct saturated {
 
 enum { RATE, BYTES, FOUND, SATURATED_NUMBERS };
 
-static uint64_t more(uint64_t bytes, const struct iso_aion *engine)
+static uint64_t larger_bytes(uint64_t bytes, const struct iso_aion *engine)
 {
     struct iso_aion_stats stats;
     iso_aion_stats(engine, &stats);
@@ -96,9 +96,9 @@ static enum iso_status feed_engine(struct iso_aion *engine, const struct bench_a
         if (first + taken < count)
             iso_aion_watermark(engine, arrivals->watermark[first + taken - 1], now);
         if (++batches % LOOK_EVERY == 0)
-            bytes = more(bytes, engine);
+            bytes = larger_bytes(bytes, engine);
     }
-    bytes = more(bytes, engine);
+    bytes = larger_bytes(bytes, engine);
     iso_aion_end(engine, now);
     numbers[RATE] = count / (app_seconds() - started);
     numbers[BYTES] = (double)bytes;

@@ -42,7 +42,7 @@ struct iso_pipeline *bench_pipeline_new(const struct bench *bench, const char *t
     struct iso_pipeline_options options;
     struct iso_decoder *decoder = iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, error);
     iso_pipeline_options_init(&options);
-    options.level = bench->generate.level;
+    options.engine.level = bench->generate.level;
     struct iso_pipeline *pipeline = iso_pipeline_new(&options);
     iso_pipeline_route(pipeline, topic, decoder, false);
     return pipeline;

@@ -284,7 +284,7 @@ static double percentage(double part, double whole)
 }
 
 /* A row of what came since the last one. `engine/s`: by the time inside the engine alone. */
-static void tell_row(struct run *run, double at)
+static void print_row(struct run *run, double at)
 {
     struct iso_aion_stats stats;
     iso_aion_stats(run->engine, &stats);
@@ -304,7 +304,7 @@ static void tell_row(struct run *run, double at)
     run->recent_peak = 0;
 }
 
-static void tell_end(const struct run *run)
+static void print_end(const struct run *run)
 {
     double over = percentage((double)run->peak, (double)run->bench->memory) - 100;
     fprintf(stderr, "most anonymous memory: %.1f MiB, after %" PRIu64 " transactions: %.2f%% %s the limit\n",
@@ -326,7 +326,7 @@ static bool goes_on(struct run *run)
 {
     double at = app_seconds() - run->started;
     if (run->bench->every && at - run->shown.at >= (double)run->bench->every)
-        tell_row(run, at);
+        print_row(run, at);
     return !run->bench->duration || at < (double)run->bench->duration;
 }
 
@@ -385,7 +385,7 @@ static enum iso_status run_all(void *context, double *numbers, struct iso_error 
         left -= count;
     }
     if (status == ISO_OK && run.bench->every)
-        tell_end(&run);
+        print_end(&run);
     if (status == ISO_OK)
         fill_row(&run, numbers);
     iso_aion_free(run.engine);

@@ -17,7 +17,7 @@ static bool fault(const struct parser *parser, const char *expected)
 }
 
 /* The bytes that now stand at the storage's free end. */
-static void keep(struct parser *parser, size_t size, struct iso_bytes *bytes)
+static void keep_bytes(struct parser *parser, size_t size, struct iso_bytes *bytes)
 {
     *bytes = (struct iso_bytes){(const uint8_t *)parser->storage, (uint32_t)size};
     parser->storage += size;
@@ -36,7 +36,7 @@ static bool base64_object(struct parser *parser, struct iso_bytes *bytes)
         return false;
     if (!iso_base64_decode(text.at, text.length, (uint8_t *)parser->storage, &size))
         return fault(parser, "padded base64");
-    keep(parser, size, bytes);
+    keep_bytes(parser, size, bytes);
     return iso_json_member(json, &name) ? fault(parser, expected) : json->code == ISO_JSON_FINE;
 }
 
@@ -52,7 +52,7 @@ static bool text(struct parser *parser, struct iso_bytes *bytes)
     if (!iso_json_string(parser->json, &text))
         return false;
     memcpy(parser->storage, text.at, text.length);
-    keep(parser, text.length, bytes);
+    keep_bytes(parser, text.length, bytes);
     return true;
 }
 

@@ -27,7 +27,7 @@ enum { CHRONOS_PADDING = 32 };
 struct chronos_key {
     uint32_t value;      /* frontier; a list: how many elements it has */
     uint32_t writer;     /* of the frontier; ISO_NONE: initial */
-    uint32_t toucher;    /* the transaction that read or wrote the key last ... */
+    uint32_t accessor;   /* the transaction that read or wrote the key last ... */
     uint32_t last;       /* ... and the value it read or wrote */
     uint32_t int_found;  /* the transaction with an INT violation here, if any */
     uint32_t contested;  /* its number, from 1, among the keys two writers of which may overlap (SI); 0: not

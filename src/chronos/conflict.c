@@ -42,7 +42,7 @@ struct conflicts {
     struct chronos_shard *shard;
     struct writer *writers; /* by key, in the order of versions */
     uint32_t *first;        /* by contested key: into `writers`, one more at the end */
-    uint32_t *toucher;      /* by contested key: the transaction that was seen to write it last; then how many of its
+    uint32_t *last_writer;  /* by contested key: the transaction that was seen to write it last; then how many of its
                              * pairs are listed */
     struct inverted inverted;
     struct range *ranges;
@@ -56,10 +56,7 @@ void chronos_contest(struct chronos_shard *shard, uint32_t key)
     struct chronos_contested *contested = &shard->contested;
     if (state->contested)
         return;
-    if (contested->count == contested->capacity) {
-        contested->capacity = contested->capacity ? contested->capacity * 2 : 64;
-        contested->keys = iso_reallocate(contested->keys, contested->capacity * sizeof *contested->keys);
-    }
+    ISO_GROW(contested->keys, contested->count, contested->capacity);
     contested->keys[contested->count++] = key;
     state->contested = contested->count;
 }
@@ -102,9 +99,9 @@ static void add_writes(struct conflicts *conflicts, uint32_t transaction, bool o
             !check->keys[key].contested)
             continue;
         uint32_t number = check->keys[key].contested - 1;
-        if (conflicts->toucher[number] == transaction)
+        if (conflicts->last_writer[number] == transaction)
             continue;
-        conflicts->toucher[number] = transaction;
+        conflicts->last_writer[number] = transaction;
         if (chronos_is_lock(history->kind[o]))
             continue;
         uint32_t *next = &conflicts->first[number + 2 - !only_count];
@@ -119,10 +116,10 @@ static void collect_writers(struct conflicts *conflicts)
     const struct chronos_events *commits = &conflicts->shard->check->commits;
     uint32_t keys = conflicts->shard->contested.count;
     conflicts->first = iso_allocate_zeroed((size_t)keys + 2, sizeof *conflicts->first);
-    conflicts->toucher = iso_allocate(keys * sizeof *conflicts->toucher);
+    conflicts->last_writer = iso_allocate(keys * sizeof *conflicts->last_writer);
     for (int filling = 0; filling < 2; filling++) {
         for (uint32_t key = 0; key < keys; key++)
-            conflicts->toucher[key] = ISO_NONE;
+            conflicts->last_writer[key] = ISO_NONE;
         for (uint32_t i = 0; i < commits->count; i++)
             add_writes(conflicts, commits->transaction[i], !filling);
         for (uint32_t key = 0; !filling && key < keys; key++)
@@ -178,10 +175,7 @@ static void add_range(struct conflicts *conflicts, struct range range)
     size_t limit = conflicts->shard->verdict->limit;
     if (conflicts->pruned && compare_ranges(&range, &conflicts->ranges[limit - 1], conflicts) > 0)
         return;
-    if (conflicts->range_count == conflicts->range_capacity) {
-        conflicts->range_capacity = conflicts->range_capacity ? conflicts->range_capacity * 2 : 256;
-        conflicts->ranges = iso_reallocate(conflicts->ranges, conflicts->range_capacity * sizeof *conflicts->ranges);
-    }
+    ISO_GROW(conflicts->ranges, conflicts->range_count, conflicts->range_capacity);
     conflicts->ranges[conflicts->range_count++] = range;
     if (limit && conflicts->range_count >= 2 * limit + 64) {
         sort_ranges(conflicts);
@@ -336,11 +330,11 @@ static void list_violations(struct conflicts *conflicts)
     uint32_t keys = conflicts->shard->contested.count;
     sort_ranges(conflicts);
     for (uint32_t key = 0; key < keys; key++)
-        conflicts->toucher[key] = 0;
+        conflicts->last_writer[key] = 0;
     for (size_t i = 0; i < conflicts->range_count && (!limit || listed < limit); i++) {
         const struct range *range = &conflicts->ranges[i];
         uint32_t number = conflicts->shard->check->keys[range->key].contested - 1;
-        listed += list_range(conflicts, range, &conflicts->toucher[number]);
+        listed += list_range(conflicts, range, &conflicts->last_writer[number]);
     }
 }
 
@@ -355,7 +349,7 @@ void chronos_judge_conflicts(struct chronos_shard *shard)
     list_violations(&conflicts);
     iso_free(conflicts.writers);
     iso_free(conflicts.first);
-    iso_free(conflicts.toucher);
+    iso_free(conflicts.last_writer);
     iso_free(conflicts.ranges);
     iso_free(shard->contested.keys);
 }

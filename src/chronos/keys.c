@@ -67,7 +67,7 @@ void chronos_keys_init(struct chronos *check)
         check->keys[key] =
             (struct chronos_key){.value = list ? check->lists[key].count : chronos_initial_value(check, key),
                                  .writer = ISO_NONE,
-                                 .toucher = ISO_NONE,
+                                 .accessor = ISO_NONE,
                                  .int_found = ISO_NONE};
     }
     if (check->inverted)

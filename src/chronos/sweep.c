@@ -3,7 +3,7 @@
  * A read event at bound b comes after every commit with cts < b and before every other one. The fast path
  * takes a transaction all of whose operations read at one time, below its own cts: it goes through them in
  * their order, and what the transaction did to a key before stands in the key's state, told from others' by
- * `toucher`. The rest goes through runs.c, list keys always.
+ * `accessor`. The rest goes through runs.c, list keys always.
  */
 #include "chronos/chronos_private.h"
 #include "base/fetch.h"
@@ -31,7 +31,7 @@ static inline uint32_t pick_operation(struct chronos_shard *shard, uint32_t tran
     return count;
 }
 
-ISO_FETCH look_ahead(const struct iso_history *history, const uint32_t *transactions)
+ISO_FETCH fetch_ahead(const struct iso_history *history, const uint32_t *transactions)
 {
     __builtin_prefetch(&history->first_operation[transactions[FAR_AHEAD]]);
     uint32_t operation = history->first_operation[transactions[AHEAD]];
@@ -47,7 +47,7 @@ ISO_FETCH look_ahead(const struct iso_history *history, const uint32_t *transact
 static __attribute__((noinline, cold)) void wrong_read(struct chronos_shard *shard, struct chronos_key *key,
                                                        uint32_t transaction, uint32_t operation)
 {
-    if (key->toucher != transaction) {
+    if (key->accessor != transaction) {
         chronos_add_suspect(shard,
                             &(struct chronos_suspect){transaction, operation, key->value, key->writer, ISO_NONE});
     } else if (key->int_found != transaction) {
@@ -64,14 +64,14 @@ static inline uint32_t choose_value(unsigned bit, uint32_t when_set, uint32_t ot
 
 /* One operation on a register; `writes` is 1 or 0. Whether it reads or writes, and whether the transaction
  * was here before, no processor can foresee: the only branches are those that lead to violations. */
-static inline void touch_key(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction,
-                             uint32_t operation, uint32_t value, unsigned writes)
+static inline void access_key(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction,
+                              uint32_t operation, uint32_t value, unsigned writes)
 {
-    unsigned here = key->toucher == transaction;
+    unsigned here = key->accessor == transaction;
     unsigned differs = value != choose_value(here, key->last, key->value);
     if (__builtin_expect(differs & ~writes, 0))
         wrong_read(shard, key, transaction, operation);
-    key->toucher = transaction;
+    key->accessor = transaction;
     key->last = value;
 }
 
@@ -87,8 +87,8 @@ static inline bool needs_care(const struct chronos *check, uint32_t transaction)
 
 /* Operations `picked[0..count)`, or where that is NULL the `count` from `first`, of a transaction; the number
  * of list operations among them is returned, and they stand in `sorted`. */
-static inline uint32_t touch_all(struct chronos_shard *shard, uint32_t transaction, const uint32_t *picked,
-                                 uint32_t first, uint32_t count)
+static inline uint32_t access_operations(struct chronos_shard *shard, uint32_t transaction, const uint32_t *picked,
+                                         uint32_t first, uint32_t count)
 {
     const uint32_t *keys = shard->history->key, *values = shard->history->value;
     const uint8_t *kinds = shard->history->kind;
@@ -102,20 +102,20 @@ static inline uint32_t touch_all(struct chronos_shard *shard, uint32_t transacti
             continue;
         }
         unsigned is_write = kind != ISO_READ;
-        touch_key(shard, &states[key], transaction, operation, values[operation], is_write);
+        access_key(shard, &states[key], transaction, operation, values[operation], is_write);
         writes += is_write;
     }
     shard->verdict->reads_judged += count - lists - writes;
     return lists;
 }
 
-static uint32_t touch_ours(struct chronos_shard *shard, uint32_t transaction)
+static uint32_t access_own_keys(struct chronos_shard *shard, uint32_t transaction)
 {
     const uint32_t *first = shard->history->first_operation + transaction;
     unsigned parts = shard->check->parts;
     if (parts == 1)
-        return touch_all(shard, transaction, NULL, first[0], first[1] - first[0]);
-    return touch_all(shard, transaction, shard->picked, 0, pick_operation(shard, transaction, false, parts));
+        return access_operations(shard, transaction, NULL, first[0], first[1] - first[0]);
+    return access_operations(shard, transaction, shard->picked, 0, pick_operation(shard, transaction, false, parts));
 }
 
 static void read_all(struct chronos_shard *shard, uint32_t transaction)
@@ -124,7 +124,7 @@ static void read_all(struct chronos_shard *shard, uint32_t transaction)
         chronos_judge_transaction(shard, transaction);
         return;
     }
-    uint32_t lists = touch_ours(shard, transaction);
+    uint32_t lists = access_own_keys(shard, transaction);
     if (lists) {
         chronos_sort_numbers(shard->sorted, lists);
         chronos_judge_runs(shard, transaction, shard->sorted, lists);
@@ -169,7 +169,7 @@ static uint32_t commit_at(struct chronos_shard *shard, uint32_t at)
 {
     const struct chronos_events *commits = &shard->check->commits;
     uint32_t end = at + 1;
-    look_ahead(shard->history, commits->transaction + at);
+    fetch_ahead(shard->history, commits->transaction + at);
     while (commits->time[end] == commits->time[at])
         end++;
     if (end == at + 1 && !needs_care(shard->check, commits->transaction[at]))
@@ -191,7 +191,7 @@ void chronos_sweep(struct chronos_shard *shard)
         if (extra_first) {
             read_extra(shard, &shard->extras[shard->extra_order[extra++]]);
         } else {
-            look_ahead(shard->history, reads->transaction + read);
+            fetch_ahead(shard->history, reads->transaction + read);
             read_all(shard, reads->transaction[read++]);
         }
     }

@@ -54,7 +54,7 @@ static void add_writer(struct occurrences *found, struct occurrence occurrence)
 }
 
 /* All appends of a transaction are final; of its writes of a key, those of the last value. */
-static void look_at_run(const struct writers *writers, struct occurrences *found, uint32_t transaction,
+static void find_in_run(const struct writers *writers, struct occurrences *found, uint32_t transaction,
                         const uint64_t *run, uint32_t count)
 {
     const struct iso_history *history = writers->history;
@@ -72,7 +72,7 @@ static void look_at_run(const struct writers *writers, struct occurrences *found
     }
 }
 
-static void look_at_transaction(const struct writers *writers, struct occurrences *found, uint64_t *sorted,
+static void find_in_transaction(const struct writers *writers, struct occurrences *found, uint64_t *sorted,
                                 uint32_t transaction)
 {
     const struct iso_history *history = writers->history;
@@ -86,7 +86,7 @@ static void look_at_transaction(const struct writers *writers, struct occurrence
     for (uint32_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && chronos_key_of(sorted[end]) == chronos_key_of(sorted[i]);)
             end++;
-        look_at_run(writers, found, transaction, sorted + i, end - i);
+        find_in_run(writers, found, transaction, sorted + i, end - i);
     }
 }
 
@@ -175,7 +175,7 @@ void writers_find(struct writers *writers, struct chronos_shard *shard)
 {
     struct occurrences found = {0};
     for (uint32_t t = 0; t < writers->history->transaction_count; t++)
-        look_at_transaction(writers, &found, shard->sorted, t);
+        find_in_transaction(writers, &found, shard->sorted, t);
     group_occurrences(writers, &found);
     iso_column_free(found.items, found.capacity * sizeof *found.items);
     for (size_t slot = 0; writers->pairs.slots && slot <= writers->pairs.mask; slot++) {

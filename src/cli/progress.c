@@ -19,7 +19,7 @@ void app_progress_init(struct app_progress *progress, const char *verb, bool qui
     progress->updated = progress->started + FIRST_AFTER - THEN_EVERY;
 }
 
-static void say_bytes(double bytes, char text[24])
+static void put_bytes(double bytes, char text[24])
 {
     static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
     int unit = 0;
@@ -32,9 +32,9 @@ void app_progress_text(const char *verb, uint64_t done, uint64_t total, double s
 {
     char done_text[24], total_text[24], rate_text[24];
     double rate = seconds > 0 ? (double)done / seconds : 0;
-    say_bytes((double)done, done_text);
-    say_bytes((double)total, total_text);
-    say_bytes(rate, rate_text);
+    put_bytes((double)done, done_text);
+    put_bytes((double)total, total_text);
+    put_bytes(rate, rate_text);
     if (total && done <= total && rate > 0)
         snprintf(text, size, "%s  %s of %s  %d%%  %s/s  %.0f s left", verb, done_text, total_text,
                  (int)(100.0 * (double)done / (double)total), rate_text, (double)(total - done) / rate);

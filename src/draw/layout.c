@@ -34,7 +34,7 @@ struct plan {
 };
 
 /* At most as deep as there are nodes, of which there are hundreds. */
-static void visit(struct plan *plan, uint32_t node)
+static void visit_node(struct plan *plan, uint32_t node)
 {
     const struct iso_layout *layout = plan->layout;
     plan->state[node] = OPEN;
@@ -43,7 +43,7 @@ static void visit(struct plan *plan, uint32_t node)
             continue;
         plan->turned[e] = plan->state[layout->edges[e].to] == OPEN;
         if (plan->state[layout->edges[e].to] == NEW)
-            visit(plan, layout->edges[e].to);
+            visit_node(plan, layout->edges[e].to);
     }
     plan->state[node] = DONE;
 }
@@ -272,7 +272,7 @@ void iso_layout_run(struct iso_layout *layout, double wide)
     plan.part = iso_allocate_zeroed(layout->node_count + 1u, sizeof *plan.part);
     for (uint32_t n = 0; n < layout->node_count; n++)
         if (plan.state[n] == NEW)
-            visit(&plan, n);
+            visit_node(&plan, n);
     choose_layers(&plan);
     for (uint32_t n = 0; n < layout->node_count; n++)
         if (plan.part[n] == n)

@@ -75,8 +75,8 @@ static void put_description(const struct iso_timeline *timeline, uint32_t number
 
 static void put_rect(const struct iso_timeline_box *box, const char *class, struct iso_text *text)
 {
-    svg_put(text, "<rect%s x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>", class, box->left, box->top,
-            box->width, box->height);
+    svg_put_numbers(text, "<rect%s x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>", class, box->left, box->top,
+                    box->width, box->height);
 }
 
 static void put_overlap(const struct iso_timeline *timeline, const struct iso_timeline_layout *layout,
@@ -92,19 +92,19 @@ static void put_frame(const struct iso_timeline *timeline, const struct iso_time
 {
     iso_text_put(text, "<g class=\"q\">");
     for (uint32_t i = 0; i < timeline->lane_count; i++) {
-        svg_put(text, "<path d=\"M0 %.1fH%.1f\"/>", layout->lane_bottom[i], layout->width);
+        svg_put_numbers(text, "<path d=\"M0 %.1fH%.1f\"/>", layout->lane_bottom[i], layout->width);
         put_label(timeline, timeline->lanes[i], &layout->lane_labels[i], ISO_TIMELINE_LANE_SHOWN, text);
     }
     if (timeline->point_count) {
-        svg_put(text, "<path d=\"M%.1f %.1fH%.1f\"/>", layout->left, layout->track, layout->right);
+        svg_put_numbers(text, "<path d=\"M%.1f %.1fH%.1f\"/>", layout->left, layout->track, layout->right);
         put_label(timeline, timeline->track, &layout->track_label, ISO_TIMELINE_LANE_SHOWN, text);
     }
-    svg_put(text, "<path d=\"M%.1f %.1fH%.1f\"/>", layout->left, layout->axis, layout->right);
+    svg_put_numbers(text, "<path d=\"M%.1f %.1fH%.1f\"/>", layout->left, layout->axis, layout->right);
     for (uint32_t i = 0; i < timeline->instant_count; i++) {
-        svg_put(text, "<path class=\"i\" d=\"M%.1f 0V%.1f\"/>", layout->instants[i], layout->axis);
+        svg_put_numbers(text, "<path class=\"i\" d=\"M%.1f 0V%.1f\"/>", layout->instants[i], layout->axis);
         if (layout->breaks[i])
-            svg_put(text, "<path d=\"M%.1f %.1fl-4 10m5 0l4-10\"/>",
-                    (layout->instants[i - 1] + layout->instants[i]) / 2, layout->axis - 5);
+            svg_put_numbers(text, "<path d=\"M%.1f %.1fl-4 10m5 0l4-10\"/>",
+                            (layout->instants[i - 1] + layout->instants[i]) / 2, layout->axis - 5);
     }
     iso_text_put(text, "</g>\n");
 }
@@ -136,7 +136,7 @@ static void put_bar(const struct iso_timeline *timeline, const struct iso_timeli
 static void put_link(const struct iso_timeline_box *bar, double x, double y, struct iso_text *text)
 {
     double right = bar->left + bar->width, from = x < bar->left ? bar->left : x > right ? right : x;
-    svg_put(text, "<path class=\"d\" d=\"M%.1f %.1fL%.1f %.1f\"/>", from, bar->top + bar->height, x, y);
+    svg_put_numbers(text, "<path class=\"d\" d=\"M%.1f %.1fL%.1f %.1f\"/>", from, bar->top + bar->height, x, y);
 }
 
 static void put_point(const struct iso_timeline *timeline, const struct iso_timeline_layout *layout, uint32_t i,
@@ -149,8 +149,8 @@ static void put_point(const struct iso_timeline *timeline, const struct iso_time
     put_tooltip(timeline, point->words, text);
     if (point->bar != ISO_NONE)
         put_link(&layout->bars[point->bar], layout->points[i], layout->track - POINT_SIZE, text);
-    svg_put(text, "<path d=\"M%.1f %.1f%s\"/>", layout->points[i], layout->track, shapes[point->mark]);
-    svg_put(text, "<text x=\"%.1f\" y=\"%.1f\">", label->left, label->top + label->height / 2 + 4);
+    svg_put_numbers(text, "<path d=\"M%.1f %.1f%s\"/>", layout->points[i], layout->track, shapes[point->mark]);
+    svg_put_numbers(text, "<text x=\"%.1f\" y=\"%.1f\">", label->left, label->top + label->height / 2 + 4);
     put_short(text, iso_timeline_text(timeline, point->name), ISO_TIMELINE_POINT_SHOWN);
     if (mark)
         iso_text_format(text, " (%s)", mark);
@@ -163,8 +163,8 @@ void iso_timeline_svg(const struct iso_timeline *timeline, uint32_t number, stru
     iso_timeline_lay_out(timeline, &layout);
     iso_text_format(text, "<svg class=\"tl\" role=\"img\" aria-labelledby=\"time%" PRIu32 " words%" PRIu32 "\" ",
                     number, number);
-    svg_put(text, "viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n", layout.width, layout.height,
-            layout.width, layout.height);
+    svg_put_numbers(text, "viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n", layout.width, layout.height,
+                    layout.width, layout.height);
     put_description(timeline, number, text);
     put_overlap(timeline, &layout, text);
     put_frame(timeline, &layout, text);

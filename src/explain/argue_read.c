@@ -235,6 +235,10 @@ static void add_edges(struct iso_argument *argument, const struct read *read)
 
 void argue_read(struct iso_argument *argument)
 {
+    if (argue_is_query(argument)) {
+        argue_query(argument);
+        return;
+    }
     struct read read = read_of(argument);
     argue_title(argument, "%s of %K by transaction %A", argument->claim->wrong->name, read.key,
                 read.history->tid[read.reader]);

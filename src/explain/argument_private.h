@@ -44,7 +44,9 @@ uint32_t argue_external_read(const struct iso_history *history, uint32_t transac
 /* The writer's first write of what a read found (of a list: of one of its elements); ISO_NONE: none. */
 uint32_t argue_write_found(const struct iso_history *history, uint32_t read, uint32_t writer);
 
-/* The five ways to argue. */
+/* The five ways to argue; a read or an own one may be about a query as a whole. */
+bool argue_is_query(const struct iso_argument *argument);
+void argue_query(struct iso_argument *argument);
 void argue_read(struct iso_argument *argument);
 void argue_own(struct iso_argument *argument);
 void argue_times(struct iso_argument *argument);

@@ -35,7 +35,7 @@ static bool is_before(const struct moment *left, const struct moment *right)
 }
 
 /* A row at a moment of the line, where that is known, behind all that come no later. */
-static void add(struct line *line, uint32_t when, int tie, enum iso_mark mark, uint32_t what)
+static void add_row(struct line *line, uint32_t when, int tie, enum iso_mark mark, uint32_t what)
 {
     struct iso_brief *brief = line->brief;
     struct moment moment = {.tie = tie};
@@ -75,25 +75,26 @@ static void add_read(struct line *line)
 {
     const struct line_parts *parts = line->parts;
     if (parts->writer_expected)
-        add(line, parts->of_expected.cts, 0, ISO_MARK_EXPECTED,
-            put_version(line, parts->writer_expected, parts->expected));
+        add_row(line, parts->of_expected.cts, 0, ISO_MARK_EXPECTED,
+                put_version(line, parts->writer_expected, parts->expected));
     if (parts->writer_actual && (is_kind(parts, "stale") || is_kind(parts, "future")))
-        add(line, parts->of_actual.cts, 0, ISO_MARK_ACTUAL, put_version(line, parts->writer_actual, parts->actual));
+        add_row(line, parts->of_actual.cts, 0, ISO_MARK_ACTUAL, put_version(line, parts->writer_actual, parts->actual));
     else if (parts->writer_actual && is_kind(parts, "intermediate"))
-        add(line, parts->of_actual.cts, 0, ISO_MARK_NONE,
-            brief_text(line->brief, "transaction %s commits, with another %s by then",
-                       line_text(parts, parts->writer_actual), line_text(parts, parts->key)));
-    add(line, parts->read_at, parts->inclusive ? 1 : -1, ISO_MARK_READ,
-        brief_text(line->brief, is_serial(parts) ? "transaction %s commits; it found %s" : "transaction %s reads %s",
-                   line_text(parts, parts->tid), line_text(parts, parts->actual)));
+        add_row(line, parts->of_actual.cts, 0, ISO_MARK_NONE,
+                brief_text(line->brief, "transaction %s commits, with another %s by then",
+                           line_text(parts, parts->writer_actual), line_text(parts, parts->key)));
+    add_row(line, parts->read_at, parts->inclusive ? 1 : -1, ISO_MARK_READ,
+            brief_text(line->brief,
+                       is_serial(parts) ? "transaction %s commits; it found %s" : "transaction %s reads %s",
+                       line_text(parts, parts->tid), line_text(parts, parts->actual)));
     line->brief->line_title = brief_text(line->brief, "key %s over time", line_text(parts, parts->key));
 }
 
 static void add_interval(struct line *line, uint32_t tid, const struct line_times *times)
 {
     const char *name = line_text(line->parts, tid);
-    add(line, times->sts, 0, ISO_MARK_NONE, brief_text(line->brief, "transaction %s begins", name));
-    add(line, times->cts, 1, ISO_MARK_NONE, brief_text(line->brief, "transaction %s commits", name));
+    add_row(line, times->sts, 0, ISO_MARK_NONE, brief_text(line->brief, "transaction %s begins", name));
+    add_row(line, times->cts, 1, ISO_MARK_NONE, brief_text(line->brief, "transaction %s commits", name));
 }
 
 static void add_conflict(struct line *line)
@@ -108,11 +109,11 @@ static void add_session(struct line *line)
 {
     const struct line_parts *parts = line->parts;
     bool serial = is_serial(parts);
-    add(line, serial ? parts->own.cts : parts->own.sts, -1, ISO_MARK_READ,
-        brief_text(line->brief, serial ? "transaction %s commits" : "transaction %s takes its snapshot",
-                   line_text(parts, parts->tid)));
-    add(line, parts->of_other.cts, 0, ISO_MARK_NONE,
-        brief_text(line->brief, "transaction %s commits, which came before it", line_text(parts, parts->other)));
+    add_row(line, serial ? parts->own.cts : parts->own.sts, -1, ISO_MARK_READ,
+            brief_text(line->brief, serial ? "transaction %s commits" : "transaction %s takes its snapshot",
+                       line_text(parts, parts->tid)));
+    add_row(line, parts->of_other.cts, 0, ISO_MARK_NONE,
+            brief_text(line->brief, "transaction %s commits, which came before it", line_text(parts, parts->other)));
     line->brief->line_title = brief_text(line->brief, "the session over time");
 }
 

@@ -156,6 +156,24 @@ static uint32_t given_operation(const struct reading *reading)
     return reading->reported->location_count ? reading->reported->locations[0].operation : ISO_NONE;
 }
 
+/* The operation that the location gives is a query, which as a whole did not return what it should: its header. */
+static bool is_of_query(const struct reading *reading, uint32_t operation)
+{
+    const struct iso_range *set = iso_history_set_of(reading->claims->history, operation);
+    return set && set->form == ISO_SET_QUERY;
+}
+
+static uint32_t find_query(const struct reading *reading, uint32_t transaction)
+{
+    const struct iso_history *history = reading->claims->history;
+    uint32_t said = given_operation(reading);
+    for (uint32_t o = history->first_operation[transaction];
+         history->ranges.count && o < history->first_operation[transaction + 1]; o++)
+        if (said == iso_history_step(history, transaction, o) && is_of_query(reading, o))
+            return o;
+    return ISO_NONE;
+}
+
 /* The blamed transaction's operation; of a read that is given without its location the first one of the key. */
 static enum iso_status find_operation(struct reading *reading)
 {
@@ -173,6 +191,11 @@ static enum iso_status find_operation(struct reading *reading)
                       (!history->ranges.count || claim->key == ISO_NONE || history->key[first + i] == claim->key);
         if (is_it && claim->operation == ISO_NONE)
             claim->operation = first + i;
+    }
+    uint32_t query = claim->operation == ISO_NONE && is_read ? find_query(reading, party->transaction) : ISO_NONE;
+    if (query != ISO_NONE) {
+        claim->operation = query;
+        return ISO_OK;
     }
     uint32_t found = claim->operation;
     bool is_missing = found == ISO_NONE ? is_read || said != ISO_NONE

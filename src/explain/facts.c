@@ -93,8 +93,8 @@ static void claim_key(struct iso_facts *facts, uint32_t key)
 static void claim_range(struct iso_facts *facts, uint32_t operation)
 {
     const struct iso_history *history = facts->history;
-    const struct iso_range *range = operation == ISO_NONE ? NULL : iso_history_range_of(history, operation);
-    for (uint32_t i = 0; range && i < range->count; i++)
+    const struct iso_range *range = operation == ISO_NONE ? NULL : iso_history_set_of(history, operation);
+    for (uint32_t i = 0; range && range->form != ISO_SET_ROW && i < range->count; i++)
         claim_key(facts, history->key[history->first_operation[range->transaction] + range->first + i]);
 }
 

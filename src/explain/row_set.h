@@ -1,4 +1,5 @@
-/* A row set beside what its range contained: for a violation by a read of a range of keys, one row for each key.
+/* A row set beside what its range contained: for a violation by a read of a range of keys, one row for each key. Of a query on
+ * a table: each row and cell that it found, and the one that the argument says it lacks.
  *
  * At most ISO_ROW_SET_SHOWN rows are kept, of which those that differ come first; the rest is counted. What had to be there is
  * looked up: what the transaction itself wrote before, or else the newest version that the read's moment sees, or the

@@ -291,8 +291,12 @@ static void put_track(const struct building *building)
     const struct iso_claim *claim = building->argument->claim;
     struct iso_text *text = &building->timeline->text;
     if (claim->key_atom != ISO_ABSENT) {
-        iso_text_put(text, "key ");
-        argue_put_atom(text, &building->history->atoms, claim->key_atom);
+        char buffer[ISO_ATOM_TEXT_MAX];
+        size_t length;
+        const char *key = iso_atom_text(&building->history->atoms, claim->key_atom, buffer, &length);
+        bool is_table = iso_history_is_header(key, length);
+        iso_text_put(text, is_table ? "table " : "key ");
+        argue_put_text(text, key, length - is_table);
     } else {
         iso_text_put(text, !strcmp(claim->wrong->axiom, "SESSION") ? "session order" : "timestamps");
     }
@@ -324,7 +328,7 @@ static bool is_by_timestamps(const struct iso_claim *claim)
            (claim->wrong->argument != ISO_ARGUE_OWN || !strcmp(claim->wrong->axiom, "INT"));
 }
 
-static void arrange(struct building *building)
+static void arrange_parts(struct building *building)
 {
     struct iso_timeline *timeline = building->timeline;
     const struct iso_argument *argument = building->argument;
@@ -348,7 +352,7 @@ bool iso_timeline_init(struct iso_timeline *timeline, const struct iso_argument 
     *timeline = (struct iso_timeline){.bar_count = 0};
     if (!is_by_timestamps(argument->claim) || !argument->claim->party_count)
         return false;
-    arrange(&building);
+    arrange_parts(&building);
     return timeline->instant_count > 0;
 }
 

@@ -4,29 +4,29 @@
 #include "formats/plain.h"
 #include "formats/write_history_private.h"
 
-static void put(struct iso_output *output, uint64_t number)
+static void put_number(struct iso_output *output, uint64_t number)
 {
     iso_output_bytes(output, (const char *)&number, sizeof number);
 }
 
 static void put_text(struct iso_output *output, const char *text)
 {
-    put(output, strlen(text));
+    put_number(output, strlen(text));
     iso_output_text(output, text);
 }
 
 /* The times are those of nothing: a history does not know when it was recorded. */
 static void put_header(struct iso_output *output, const struct plain *plain)
 {
-    put(output, 0);
-    put(output, plain->session_count);
-    put(output, plain->history->key_count);
-    put(output, plain->place_count);
-    put(output, plain->history->operation_count);
+    put_number(output, 0);
+    put_number(output, plain->session_count);
+    put_number(output, plain->history->key_count);
+    put_number(output, plain->place_count);
+    put_number(output, plain->history->operation_count);
     put_text(output, "converted by isochron");
     put_text(output, "1970-01-01T00:00:00+00:00");
     put_text(output, "1970-01-01T00:00:00+00:00");
-    put(output, plain->session_count);
+    put_number(output, plain->session_count);
 }
 
 static void put_event(struct iso_output *output, const struct plain *plain, uint32_t operation)
@@ -34,8 +34,8 @@ static void put_event(struct iso_output *output, const struct plain *plain, uint
     uint64_t value;
     plain_value(plain, operation, &value);
     iso_output_char(output, iso_kind_writes(plain->history->kind[operation]) ? 1 : 0);
-    put(output, plain_key(plain, operation));
-    put(output, value);
+    put_number(output, plain_key(plain, operation));
+    put_number(output, value);
     iso_output_char(output, 1);
 }
 
@@ -45,7 +45,7 @@ static void put_transaction(struct iso_output *output, const struct plain *plain
     uint64_t count = 0;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
         count += plain_says(plain, t, o);
-    put(output, count);
+    put_number(output, count);
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         if (plain_says(plain, t, o))
             put_event(output, plain, o);
@@ -71,7 +71,7 @@ enum iso_status write_dbcop(struct iso_history_writer *writer, const struct iso_
         put_header(writer->output, &plain);
         for (uint32_t i = 0; i < plain.place_count; i++) {
             if (plain_starts_session(&plain, i))
-                put(writer->output, session_length(&plain, i));
+                put_number(writer->output, session_length(&plain, i));
             put_transaction(writer->output, &plain, plain.places[i].transaction);
         }
         writer->count += plain.place_count;

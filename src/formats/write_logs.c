@@ -57,7 +57,7 @@ static uint64_t cobra_tid(const struct logs *logs, uint32_t transaction)
     return logs->rename_tids ? transaction + 1u : plain_tid(&logs->plain, transaction);
 }
 
-static void put(struct iso_output *output, uint64_t number)
+static void put_number(struct iso_output *output, uint64_t number)
 {
     uint64_t swapped = __builtin_bswap64(number);
     iso_output_bytes(output, (const char *)&swapped, sizeof swapped);
@@ -68,9 +68,9 @@ static void cobra_write(struct logs *logs, uint32_t operation)
     uint64_t value;
     bool own = plain_value(&logs->plain, operation, &value);
     iso_output_char(&logs->output, 'W');
-    put(&logs->output, !own ? DELETED : logs->universal ? UNIVERSAL : write_id(operation));
-    put(&logs->output, plain_key(&logs->plain, operation));
-    put(&logs->output, value);
+    put_number(&logs->output, !own ? DELETED : logs->universal ? UNIVERSAL : write_id(operation));
+    put_number(&logs->output, plain_key(&logs->plain, operation));
+    put_number(&logs->output, value);
 }
 
 static void cobra_read(struct logs *logs, uint32_t operation)
@@ -87,17 +87,17 @@ static void cobra_read(struct logs *logs, uint32_t operation)
         writer = seen == ISO_NONE ? unlogged_id(0) : cobra_tid(logs, iso_history_owner(history, seen));
     }
     iso_output_char(&logs->output, 'R');
-    put(&logs->output, writer);
-    put(&logs->output, write);
-    put(&logs->output, plain_key(&logs->plain, operation));
-    put(&logs->output, value);
+    put_number(&logs->output, writer);
+    put_number(&logs->output, write);
+    put_number(&logs->output, plain_key(&logs->plain, operation));
+    put_number(&logs->output, value);
 }
 
 static void cobra_transaction(struct logs *logs, uint32_t t)
 {
     const struct iso_history *history = logs->plain.history;
     iso_output_char(&logs->output, 'S');
-    put(&logs->output, cobra_tid(logs, t));
+    put_number(&logs->output, cobra_tid(logs, t));
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         if (iso_kind_writes(history->kind[o]))
             cobra_write(logs, o);
@@ -105,7 +105,7 @@ static void cobra_transaction(struct logs *logs, uint32_t t)
             cobra_read(logs, o);
     }
     iso_output_char(&logs->output, 'C');
-    put(&logs->output, cobra_tid(logs, t));
+    put_number(&logs->output, cobra_tid(logs, t));
 }
 
 /* By operation, the first write of its key and value in a transaction that is logged; true: there is never a

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct iso_anomaly_script *find(const char *name, size_t length)
+static const struct iso_anomaly_script *find_anomaly(const char *name, size_t length)
 {
     uint32_t count;
     const struct iso_anomaly_script *anomalies = iso_anomalies(&count);
@@ -64,7 +64,7 @@ enum iso_status iso_plant_parse(const char *text, uint32_t transactions, struct 
 {
     size_t length = strcspn(text, ":@");
     const char *at = text + length;
-    *plant = (struct iso_plant){.anomaly = find(text, length), .count = 1, .everywhere = true};
+    *plant = (struct iso_plant){.anomaly = find_anomaly(text, length), .count = 1, .everywhere = true};
     if (!plant->anomaly)
         return unknown_name(text, error);
     if (*at == ':' && (at++, !parse_count(&at, &plant->count)))

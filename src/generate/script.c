@@ -30,7 +30,8 @@ static void add_operation(const struct play *play, struct transaction *transacti
         transaction_element(transaction, value_of(play, key, i));
 }
 
-static void run(const struct play *play, const struct iso_script_transaction *script, uint32_t session, uint32_t sno)
+static void run_transaction(const struct play *play, const struct iso_script_transaction *script, uint32_t session,
+                            uint32_t sno)
 {
     struct store *store = play->store;
     struct iso_generated *generated = store->generated;
@@ -73,7 +74,7 @@ void store_plant(struct store *store, const struct iso_anomaly_script *anomaly)
     store->next_value += 2 * VERSIONS;
     for (uint32_t i = 0; i < ISO_SCRIPT_TRANSACTIONS && anomaly->transactions[i].operations; i++) {
         const struct iso_script_transaction *script = &anomaly->transactions[i];
-        run(&play, script, store->next_session + script->session, i);
+        run_transaction(&play, script, store->next_session + script->session, i);
         last = script->sts > last ? script->sts : last;
         last = script->cts > last ? script->cts : last;
         sessions = script->session >= sessions ? script->session + 1 : sessions;

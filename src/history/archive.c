@@ -71,6 +71,15 @@ static void archive_operations(struct iso_archive *archive, struct iso_history *
                     history->element_capacity);
 }
 
+static void archive_sets(struct iso_archive *archive, struct iso_history *history)
+{
+    struct iso_ranges *ranges = &history->ranges;
+    ISO_ARCHIVE_ANY(archive, "sets", ISO_ARCHIVE_COLUMN, ranges->list, ranges->count, ranges->capacity);
+    for (uint32_t i = 0; archive->restoring && archive->error->status == ISO_OK && i < ranges->count; i++)
+        iso_archive_expect(archive, ranges->list[i].transaction < history->transaction_count &&
+                                        ranges->list[i].form <= ISO_SET_ROW);
+}
+
 static void archive_names(struct iso_archive *archive, struct iso_history *history)
 {
     ISO_ARCHIVE_ANY(archive, "key_atom", ISO_ARCHIVE_COLUMN, history->key_atom, history->key_count,
@@ -127,6 +136,7 @@ void iso_history_archive(struct iso_archive *archive, struct iso_history *histor
     archive_snapshots(archive, history);
     archive_transactions(archive, history);
     archive_operations(archive, history);
+    archive_sets(archive, history);
     archive_names(archive, history);
     iso_archive_value(archive, "clock", &clock, sizeof clock);
     history->clock = clock;

@@ -22,12 +22,38 @@ static void copy_moment(struct iso_history *into, const struct iso_history *from
         iso_history_set_lock(into);
 }
 
+/* The set that the operation belongs to goes with it: whole, if all of its operations are copied one after the other. */
+static void copy_set(struct iso_history *into, const struct iso_history *from, uint32_t o)
+{
+    const struct iso_range *set = iso_history_set_of(from, o);
+    uint32_t transaction = into->transaction_count - 1, at = into->operation_count - into->first_operation[transaction];
+    if (!set)
+        return;
+    struct iso_range *last = into->ranges.count ? &into->ranges.list[into->ranges.count - 1] : NULL;
+    bool begins = o - from->first_operation[set->transaction] == set->first;
+    if (!begins && last && last->transaction == transaction && last->first + last->count == at) {
+        last->count++;
+        last->rows++;
+    } else if (begins || set->form == ISO_SET_ROW) {
+        struct iso_range copy = *set;
+        copy.from = iso_atoms_copy(&into->atoms, &from->atoms, set->from);
+        copy.to = iso_atoms_copy(&into->atoms, &from->atoms, set->to);
+        copy.table = iso_atoms_copy(&into->atoms, &from->atoms, set->table);
+        copy.where = iso_atoms_copy(&into->atoms, &from->atoms, set->where);
+        copy.returned = iso_atoms_copy(&into->atoms, &from->atoms, set->returned);
+        copy.kind = 0; /* its operations have it */
+        iso_history_range(into, &copy, 0);
+        into->ranges.list[into->ranges.count - 1].count = into->ranges.list[into->ranges.count - 1].rows = 1;
+    }
+}
+
 void iso_history_copy_operation(struct iso_history *into, const struct iso_history *from, uint32_t o, bool timed)
 {
     enum iso_operation_kind kind = (enum iso_operation_kind)iso_kind_of(from, o);
     iso_atom key = iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->key[o]]);
     uint32_t value = kind == ISO_READ_LIST ? copy_list(into, from, from->value[o])
                                            : iso_atoms_copy(&into->atoms, &from->atoms, from->value[o]);
+    copy_set(into, from, o);
     iso_history_operation(into, kind, key, value);
     if (timed)
         copy_moment(into, from, o);
@@ -51,7 +77,7 @@ void iso_history_copy_initial(struct iso_history *into, const struct iso_history
 /* All but the operations. */
 static void copy_head(struct iso_history *into, const struct iso_history *from, uint32_t t)
 {
-    assert(!from->finished && !into->finished && !from->ranges.count);
+    assert(!from->finished && !into->finished);
     while (into->input_count < from->input_count)
         iso_history_input(into, from->inputs[into->input_count]);
     iso_atom tid = iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]);

@@ -21,7 +21,7 @@ void iso_events_clear(struct iso_events *events)
     events->count = 0;
 }
 
-static struct iso_event *next(struct iso_events *events)
+static struct iso_event *next_event(struct iso_events *events)
 {
     ISO_GROW(events->list, events->count, events->capacity);
     return &events->list[events->count++];
@@ -29,7 +29,7 @@ static struct iso_event *next(struct iso_events *events)
 
 void iso_events_add(struct iso_events *events, const struct iso_event *event)
 {
-    *next(events) = *event;
+    *next_event(events) = *event;
 }
 
 void iso_events_add_transaction(struct iso_events *events, uint32_t index, uint64_t origin)
@@ -65,7 +65,7 @@ struct iso_event iso_event_of(const struct iso_message *message, enum iso_event_
 struct iso_event *iso_events_start(struct iso_events *events, const struct iso_message *message,
                                    enum iso_event_type type)
 {
-    struct iso_event *event = next(events);
+    struct iso_event *event = next_event(events);
     start(event, message, type);
     return event;
 }

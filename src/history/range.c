@@ -46,6 +46,9 @@ void history_append_ranges(struct iso_history *history, const struct iso_history
         range.transaction += history->transaction_count;
         range.from = history_translate(atoms, range.from);
         range.to = history_translate(atoms, range.to);
+        range.table = history_translate(atoms, range.table);
+        range.where = history_translate(atoms, range.where);
+        range.returned = history_translate(atoms, range.returned);
         if (range.kind & ISO_OPERATION_SNAPSHOT)
             range.ots += history->snapshot_count;
         history->ranges.list[history->ranges.count++] = range;
@@ -65,7 +68,8 @@ struct history_range_run history_ranges_of(const struct iso_history *history, ui
 static bool same_range(const struct iso_history *history, const struct iso_range *a, const struct iso_range *b)
 {
     if (a->first != b->first || a->count != b->count || a->from != b->from || a->to != b->to || a->kind != b->kind ||
-        a->is_partial != b->is_partial)
+        a->is_partial != b->is_partial || a->form != b->form || a->table != b->table || a->where != b->where ||
+        a->returned != b->returned)
         return false;
     if (a->kind & ISO_OPERATION_SNAPSHOT)
         return history_same_snapshot(history, a->ots, b->ots);
@@ -92,27 +96,26 @@ enum iso_status iso_history_refuse_ranges(const struct iso_history *history, str
                          location);
 }
 
-const struct iso_range *iso_history_range_of(const struct iso_history *history, uint32_t operation)
+const struct iso_range *iso_history_set_of(const struct iso_history *history, uint32_t operation)
 {
     if (!history->ranges.count)
         return NULL;
     uint32_t transaction = iso_history_owner(history, operation);
     uint32_t at = operation - history->first_operation[transaction];
     struct history_range_run run = history_ranges_of(history, transaction, 0, history->ranges.count);
-    for (uint32_t i = run.first; i < run.end; i++) {
-        const struct iso_range *range = &history->ranges.list[i];
-        if (at - range->first < range->count)
-            return range;
-    }
+    for (uint32_t i = run.first; i < run.end; i++)
+        if (at - history->ranges.list[i].first < history->ranges.list[i].count)
+            return &history->ranges.list[i];
     return NULL;
 }
 
 bool iso_history_in_range(const struct iso_history *history, uint32_t operation, bool *is_row)
 {
-    const struct iso_range *range = iso_history_range_of(history, operation);
-    if (range)
-        *is_row = operation - history->first_operation[range->transaction] - range->first < range->rows;
-    return range;
+    const struct iso_range *range = iso_history_set_of(history, operation);
+    if (!range || range->form == ISO_SET_ROW)
+        return false;
+    *is_row = operation - history->first_operation[range->transaction] - range->first < range->rows;
+    return true;
 }
 
 uint32_t iso_history_step(const struct iso_history *history, uint32_t transaction, uint32_t operation)
@@ -182,7 +185,8 @@ static uint64_t count_implied(const struct universe *universe)
     for (uint32_t i = 0; i < history->ranges.count; i++) {
         struct iso_range *range = &history->ranges.list[i];
         uint32_t start = range_start(universe, range), end = range_end(universe, range);
-        if (range->is_partial || iso_status_of(history, range->transaction) != ISO_COMMITTED)
+        if (range->form != ISO_SET_RANGE || range->is_partial ||
+            iso_status_of(history, range->transaction) != ISO_COMMITTED)
             continue;
         range->is_skipped = end - start > limit || total + (end - start) > MOST_IMPLIED;
         history->ranges.skipped += range->is_skipped;

@@ -131,10 +131,31 @@ uint32_t iso_history_drop_repeats(struct iso_history *history)
     return count - kept;
 }
 
+static uint32_t count_drops(const bool *drops, uint32_t count)
+{
+    uint32_t dropped = 0;
+    for (uint32_t i = 0; i < count; i++)
+        dropped += drops[i];
+    return dropped;
+}
+
+/* Where sets stand when the operations are out; nothing is taken out of a range that was not implied yet. */
+static void shrink_sets(struct iso_history *history, const bool *drops)
+{
+    for (uint32_t i = 0; i < history->ranges.count; i++) {
+        struct iso_range *set = &history->ranges.list[i];
+        const bool *first = drops + history->first_operation[set->transaction];
+        uint32_t inside = count_drops(first + set->first, set->count);
+        set->first -= count_drops(first, set->first);
+        set->count -= inside;
+        set->rows -= inside;
+    }
+}
+
 void iso_history_drop_operations(struct iso_history *history, const bool *drops)
 {
     uint32_t kept = 0, o = 0;
-    assert(!history->ranges.count);
+    shrink_sets(history, drops);
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         uint32_t end = t + 1 < history->transaction_count ? history->first_operation[t + 1] : history->operation_count;
         history->first_operation[t] = kept;

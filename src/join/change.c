@@ -32,7 +32,7 @@ static bool concerns(const struct iso_join *join, const struct join_change *chan
     return one_length < other_length && !memcmp(database, name, one_length);
 }
 
-static void give(struct iso_join *join, const struct join_change *change, uint32_t key)
+static void emit_change(struct iso_join *join, const struct join_change *change, uint32_t key)
 {
     iso_atom value = ISO_ABSENT;
     if (change->kind != ISO_TABLE_EMPTIED)
@@ -88,7 +88,7 @@ void join_take_table_change(struct iso_join *join, const struct iso_history *blo
         const struct join_key *state = &join->keys.list[key];
         bool had = state->first ? state->first < change.position : change.kind == ISO_TABLE_REPLACED;
         if (had && concerns(join, &change, state->of_table))
-            give(join, &change, key);
+            emit_change(join, &change, key);
     }
 }
 
@@ -104,7 +104,7 @@ void join_note_version(struct iso_join *join, uint32_t key, uint64_t position, b
         bool had = change->position > position ? !before || change->position <= before
                                                : change->kind == ISO_TABLE_REPLACED && found_some && !before;
         if (had && concerns(join, change, state->of_table))
-            give(join, change, key);
+            emit_change(join, change, key);
     }
 }
 
@@ -117,7 +117,7 @@ void join_note_asked(struct iso_join *join, uint32_t key)
     for (uint32_t i = 0; !state->first && i < join->changes.count; i++) {
         const struct join_change *change = &join->changes.list[i];
         if (change->kind == ISO_TABLE_REPLACED && concerns(join, change, state->of_table))
-            give(join, change, key);
+            emit_change(join, change, key);
     }
 }
 

@@ -307,7 +307,8 @@ static bool writes_anything(const struct iso_join *join, const struct join_trans
     return false;
 }
 
-static void give(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts, bool reads)
+static void emit_transaction(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts,
+                             bool reads)
 {
     if (!writes_anything(join, transaction))
         return;
@@ -319,12 +320,12 @@ static void give(struct iso_join *join, const struct join_transaction *transacti
 
 void join_emit_foreign(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
 {
-    give(join, transaction, cts, false);
+    emit_transaction(join, transaction, cts, false);
 }
 
 void join_emit_changes(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
 {
-    give(join, transaction, cts, true);
+    emit_transaction(join, transaction, cts, true);
 }
 
 /* ---- what was there before ---- */

@@ -90,7 +90,8 @@ struct comparison {
     uint32_t mark; /* of the final rows */
 };
 
-static struct iso_join_finding *find(const struct comparison *comparison, enum iso_violation_kind kind, uint32_t key)
+static struct iso_join_finding *finding_of(const struct comparison *comparison, enum iso_violation_kind kind,
+                                           uint32_t key)
 {
     struct iso_join_finding *finding = join_find(comparison->join, kind, comparison->record->tid, key);
     finding->client = comparison->record->origin;
@@ -126,12 +127,12 @@ static void report_missing(const struct comparison *comparison, const struct joi
         join_emit_probe(join, ISO_MISSING, comparison->record->tid, write->key, write->after, comparison->cts,
                         comparison->record->origin);
     else if (write->after != ISO_ABSENT)
-        find(comparison, ISO_MISSING, write->key)->expected = join_out(join, write->after);
+        finding_of(comparison, ISO_MISSING, write->key)->expected = join_out(join, write->after);
 }
 
 static void report_value(const struct comparison *comparison, const struct join_row *write, const struct join_row *row)
 {
-    struct iso_join_finding *finding = find(comparison, ISO_OTHER_VALUE, write->key);
+    struct iso_join_finding *finding = finding_of(comparison, ISO_OTHER_VALUE, write->key);
     finding->expected = join_out(comparison->join, write->after);
     finding->actual = join_out(comparison->join, row->after);
     finding->delivered = row->origin;
@@ -167,7 +168,7 @@ static void report_rows(const struct comparison *comparison, enum iso_violation_
             (row->flags & (JOIN_ROW_CLAIMED | JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED)) ||
             changed_nothing(join, comparison->transaction, r))
             continue;
-        struct iso_join_finding *finding = find(comparison, kind, row->key);
+        struct iso_join_finding *finding = finding_of(comparison, kind, row->key);
         finding->actual = join_out(join, row->after);
         finding->delivered = row->origin;
     }
@@ -185,7 +186,7 @@ static void check_before_image(const struct comparison *comparison, const struct
         join_emit_probe(join, ISO_BEFORE_IMAGE, comparison->record->tid, row->key, row->before, comparison->cts,
                         row->origin);
     } else if ((before->flags & JOIN_ROW_AFTER) && before->after != row->before) {
-        struct iso_join_finding *finding = find(comparison, ISO_BEFORE_IMAGE, row->key);
+        struct iso_join_finding *finding = finding_of(comparison, ISO_BEFORE_IMAGE, row->key);
         finding->expected = join_out(join, before->after);
         finding->actual = join_out(join, row->before);
         finding->delivered = row->origin;

@@ -135,7 +135,8 @@ void join_ask_initial(struct iso_join *join, uint32_t key)
 {
     struct join_key *state = &join->keys.list[key];
     const struct join_start *start = &join->start;
-    if (state->initial != JOIN_INITIAL_DEFAULT || !join->capability->positions || join->options.initial_known)
+    if (state->initial != JOIN_INITIAL_DEFAULT || state->is_header || !join->capability->positions ||
+        join->options.initial_known)
         return;
     if (start->complete && start->snapshots) {
         state->initial = JOIN_INITIAL_DELIVERED;

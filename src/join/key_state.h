@@ -22,6 +22,7 @@ struct join_key {
     uint64_t first;    /* position of its first version in a log of whole transactions; 0: none has arrived */
     bool asked;        /* a client has read it since tables change (change.c) */
     bool was_changed;  /* some transaction has changed it */
+    bool is_header;    /* `TABLE#`, of queries (iso/history.h): it never has a value */
 };
 
 /* What is known of what a key had before the stream (initial.c). */

@@ -19,7 +19,7 @@
 enum { POSITIONS_MOST = 1 << 20 };
 
 /* The first entry whose number, or position, is not below this one. */
-static uint32_t find(const struct join_log *log, uint64_t number, uint64_t position)
+static uint32_t find_not_below(const struct join_log *log, uint64_t number, uint64_t position)
 {
     if (!log->count)
         return 0;
@@ -55,7 +55,7 @@ static void leave_alone(struct join_log *log, uint64_t number)
 /* Positions have to rise with numbers. */
 static void enter(struct join_log *log, uint64_t number, uint64_t position)
 {
-    uint32_t at = find(log, number, 0);
+    uint32_t at = find_not_below(log, number, 0);
     if ((at < log->count && log->list[at].number == number) || (log->forgot && !at))
         return;
     ISO_GROW(log->list, log->count, log->capacity);
@@ -85,7 +85,7 @@ void join_log_note_begun(struct iso_join *join, uint64_t number, bool without_en
 {
     struct join_log *log = &join->log;
     log->begun = number > log->begun ? number : log->begun;
-    uint32_t at = find(log, number, 0), alone = find_alone(log, number);
+    uint32_t at = find_not_below(log, number, 0), alone = find_alone(log, number);
     bool known = (at < log->count && log->list[at].number == number) ||
                  (alone < log->alone_count && log->alone[alone] == number);
     if (!without_end || !number || known || log->alone_count == POSITIONS_MOST)
@@ -117,7 +117,7 @@ static uint64_t whole(const struct iso_join *join)
 /* Whether nothing that stands in front of this position, behind the last entry that does, may still arrive. */
 static bool is_known(const struct join_log *log, uint64_t position, uint64_t known)
 {
-    uint32_t behind = find(log, 0, position);
+    uint32_t behind = find_not_below(log, 0, position);
     if (behind == log->count || log->list[behind].number > known)
         return false;
     uint64_t before = behind ? log->list[behind - 1].number : 0;
@@ -155,7 +155,7 @@ static void release(struct iso_join *join, uint32_t t)
     struct join_log *log = &join->log;
     struct iso_history *records = &log->records;
     uint64_t position = records->sts[t], reads = reads_of(records, t), start = position;
-    uint32_t before = find(log, 0, position);
+    uint32_t before = find_not_below(log, 0, position);
     enum iso_record_class class = ISO_RECORDS_GIVEN;
     if (before)
         start = iso_gtid_snapshot(log->list[before - 1].number);

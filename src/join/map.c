@@ -1,33 +1,37 @@
-/* Identity to number: open addressing, linear probing, deletion by shifting back. */
+/* Identity to number. */
 #include <assert.h>
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/slots.h"
 #include "join/map.h"
 
 enum { LEAST_SLOTS = 64 };
 
-static uint32_t slot_of(const struct join_map *map, uint64_t number, uint32_t tag)
+static uint64_t hash(uint64_t number, uint32_t tag)
 {
-    return (uint32_t)iso_hash_number(number + iso_hash_number(tag)) & map->mask;
+    return iso_hash_number(number + iso_hash_number(tag));
 }
 
-static void insert(struct join_map *map, const struct join_entry *entry)
+static bool is_free(const void *slot)
 {
-    uint32_t slot = slot_of(map, entry->number, entry->tag);
-    while (map->slots[slot].tag)
-        slot = (slot + 1) & map->mask;
-    map->slots[slot] = *entry;
+    return !((const struct join_entry *)slot)->tag;
 }
+
+static uint64_t hash_of(const void *slot)
+{
+    const struct join_entry *entry = slot;
+    return hash(entry->number, entry->tag);
+}
+
+static const struct iso_slot_kind kind = {sizeof(struct join_entry), is_free, hash_of};
 
 static void set_slots(struct join_map *map, uint32_t slots)
 {
     struct join_map old = *map;
     map->slots = iso_allocate_zeroed(slots, sizeof *map->slots);
     map->mask = slots - 1;
-    for (uint32_t i = 0; old.slots && i <= old.mask; i++)
-        if (old.slots[i].tag)
-            insert(map, &old.slots[i]);
+    iso_slots_spread(map->slots, map->mask, &kind, old.slots, (uint64_t)old.mask + 1);
     iso_free(old.slots);
 }
 
@@ -35,7 +39,7 @@ bool join_map_refill(struct join_map *map)
 {
     uint64_t used = 0;
     for (uint64_t i = 0; map->slots && i <= map->mask; i++)
-        used += map->slots[i].tag != 0;
+        used += !is_free(&map->slots[i]);
     if (map->slots && used > map->mask)
         return false;
     if (map->slots)
@@ -43,11 +47,11 @@ bool join_map_refill(struct join_map *map)
     return true;
 }
 
-static struct join_entry *find(const struct join_map *map, struct join_identity identity)
+static struct join_entry *find_entry(const struct join_map *map, struct join_identity identity)
 {
     if (!map->slots)
         return NULL;
-    uint32_t slot = slot_of(map, identity.number, identity.tag);
+    uint32_t slot = (uint32_t)hash(identity.number, identity.tag) & map->mask;
     for (; map->slots[slot].tag; slot = (slot + 1) & map->mask)
         if (map->slots[slot].number == identity.number && map->slots[slot].tag == identity.tag)
             return &map->slots[slot];
@@ -56,13 +60,13 @@ static struct join_entry *find(const struct join_map *map, struct join_identity 
 
 uint32_t join_map_get(const struct join_map *map, struct join_identity identity)
 {
-    const struct join_entry *entry = find(map, identity);
+    const struct join_entry *entry = find_entry(map, identity);
     return entry ? entry->value : ISO_NONE;
 }
 
 void join_map_put(struct join_map *map, struct join_identity identity, uint32_t value)
 {
-    struct join_entry *known = find(map, identity);
+    struct join_entry *known = find_entry(map, identity);
     assert(identity.tag && value != ISO_NONE);
     if (known) {
         known->value = value;
@@ -70,24 +74,17 @@ void join_map_put(struct join_map *map, struct join_identity identity, uint32_t 
     }
     if (!map->slots || map->used >= map->mask / 4 * 3)
         set_slots(map, map->slots ? (map->mask + 1) * 2 : LEAST_SLOTS);
-    insert(map, &(struct join_entry){identity.number, identity.tag, value});
+    struct join_entry *vacant = iso_slots_vacant(map->slots, map->mask, &kind, hash(identity.number, identity.tag));
+    *vacant = (struct join_entry){identity.number, identity.tag, value};
     map->used++;
 }
 
 void join_map_remove(struct join_map *map, struct join_identity identity)
 {
-    struct join_entry *known = find(map, identity);
+    struct join_entry *known = find_entry(map, identity);
     if (!known)
         return;
-    uint32_t hole = (uint32_t)(known - map->slots);
-    for (uint32_t slot = (hole + 1) & map->mask; map->slots[slot].tag; slot = (slot + 1) & map->mask) {
-        uint32_t home = slot_of(map, map->slots[slot].number, map->slots[slot].tag);
-        if (((slot - home) & map->mask) < ((slot - hole) & map->mask))
-            continue;
-        map->slots[hole] = map->slots[slot];
-        hole = slot;
-    }
-    map->slots[hole].tag = 0;
+    iso_slots_vacate(map->slots, map->mask, &kind, (uint64_t)(known - map->slots));
     map->used--;
 }
 

@@ -1,4 +1,4 @@
-/* Identities of transactions, and maps from them to numbers: open addressing, linear probing, deletion by shifting back. */
+/* Identities of transactions, and maps from them to numbers (open addressing, base/slots.h). */
 #ifndef ISO_JOIN_MAP_H
 #define ISO_JOIN_MAP_H
 

@@ -103,14 +103,24 @@ static iso_atom fold_key(struct iso_join *join, const struct iso_atoms *atoms, i
     return atom;
 }
 
+static bool is_header(const struct iso_join *join, uint32_t key)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *text = iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
+    return iso_history_is_header(text, length);
+}
+
 uint32_t join_key_find(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key)
 {
     iso_atom own = join_is_caseless(join, atoms, key) ? fold_key(join, atoms, key)
                                                       : iso_atoms_copy(&join->keys.names.atoms, atoms, key);
     uint32_t number = iso_history_key(&join->keys.names, own);
     reserve_keys(join);
-    if (join->keys.list[number].of_table == ISO_NONE)
+    if (join->keys.list[number].of_table == ISO_NONE) {
         join->keys.list[number].of_table = join_table_of_key(join, join->keys.names.key_atom[number]);
+        join->keys.list[number].is_header = is_header(join, number);
+    }
     return number;
 }
 
@@ -357,7 +367,7 @@ void join_forget_record_as(struct iso_join *join, uint32_t number, enum iso_reco
 
 /* ---- texts that nothing refers to any more ---- */
 
-static void keep(struct iso_atoms *kept, const struct iso_atoms *all, iso_atom *atom)
+static void keep_atom(struct iso_atoms *kept, const struct iso_atoms *all, iso_atom *atom)
 {
     if ((*atom & ISO_ATOM_TABLE) && *atom != ISO_ABSENT)
         *atom = iso_atoms_copy(kept, all, *atom);
@@ -366,8 +376,8 @@ static void keep(struct iso_atoms *kept, const struct iso_atoms *all, iso_atom *
 static void keep_rows(struct iso_join *join, struct iso_atoms *kept, const struct join_chain *chain)
 {
     for (uint32_t i = 0, row = chain->first; i < chain->count; i++, row = join->rows.list[row].next) {
-        keep(kept, &join->texts.atoms, &join->rows.list[row].before);
-        keep(kept, &join->texts.atoms, &join->rows.list[row].after);
+        keep_atom(kept, &join->texts.atoms, &join->rows.list[row].before);
+        keep_atom(kept, &join->texts.atoms, &join->rows.list[row].after);
     }
 }
 
@@ -376,7 +386,7 @@ static void keep_identity(struct iso_atoms *kept, const struct iso_atoms *all, s
     iso_atom atom = (iso_atom)identity->number;
     if (identity->tag != JOIN_BY_TEXT && identity->tag != JOIN_BY_MARKER)
         return;
-    keep(kept, all, &atom);
+    keep_atom(kept, all, &atom);
     identity->number = atom;
 }
 
@@ -402,7 +412,7 @@ static void keep_records(struct iso_join *join, struct iso_atoms *kept)
     join_map_release(&join->records.by_claim);
     for (uint32_t i = join->records.oldest; i != ISO_NONE; i = join->records.list[i].newer) {
         struct join_record *record = &join->records.list[i];
-        keep(kept, &join->texts.atoms, &record->tid);
+        keep_atom(kept, &join->texts.atoms, &record->tid);
         keep_rows(join, kept, &record->writes);
         for (uint32_t j = 0; j < record->identity_count; j++)
             keep_identity(kept, &join->texts.atoms, &record->identity[j]);
@@ -419,7 +429,7 @@ static void keep_finished(struct iso_join *join, struct iso_atoms *kept)
         return;
     for (uint64_t i = 0; i < count; i++) {
         struct join_dedup_entry *entry = &dedup->entries[i];
-        keep(kept, &join->texts.atoms, &entry->tid);
+        keep_atom(kept, &join->texts.atoms, &entry->tid);
         keep_identity(kept, &join->texts.atoms, &entry->identity);
     }
     join_dedup_index(dedup);
@@ -436,7 +446,7 @@ void join_rebuild_texts(struct iso_join *join)
     keep_records(join, &kept);
     keep_finished(join, &kept);
     for (uint32_t i = 0; i < join->keys.names.key_count; i++)
-        keep(&kept, &join->texts.atoms, &join->keys.list[i].value);
+        keep_atom(&kept, &join->texts.atoms, &join->keys.list[i].value);
     for (uint32_t i = 0; i < join->lanes.count; i++)
         keep_identity(&kept, &join->texts.atoms, &join->lanes.list[i].current);
     keep_identity(&kept, &join->texts.atoms, &join->begun.identity);

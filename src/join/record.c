@@ -108,7 +108,7 @@ static bool is_placed(const struct taking *taking)
     return taking->join->capability->positions && has_snapshot(taking) && !explicit;
 }
 
-static void keep(const struct taking *taking)
+static void keep_record(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
     struct join_record *record = &join->records.list[taking->record];
@@ -230,19 +230,19 @@ static void pass_on(const struct taking *taking)
     bool lacks_cts = (taking->flags & ISO_WRITES) && (takes || !(taking->flags & ISO_HAS_CTS));
     if (is_placed(taking) && taking->status != ISO_ABORTED) {
         record->flags |= JOIN_RECORD_PLACED;
-        keep(taking);
+        keep_record(taking);
         join_place_record(join, taking->record);
         return;
     }
     if (taking->status == ISO_COMMITTED && (lacks_cts || waits_for_marker(taking))) {
-        keep(taking);
+        keep_record(taking);
         return;
     }
     record->flags |= JOIN_RECORD_GIVEN;
     join_emit_reads(join, record);
     join_emit_block(join, taking->block, taking->transaction);
     if (taking->status == ISO_UNKNOWN && join->options.keep_joined)
-        keep(taking);
+        keep_record(taking);
 }
 
 /* A reader without a start timestamp is refused by the engine; a writer is a version to it. */

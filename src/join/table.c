@@ -29,7 +29,7 @@ uint32_t join_table_of_key(struct iso_join *join, iso_atom key)
     size_t length;
     const char *text = iso_atom_text(&join->keys.names.atoms, key, buffer, &length);
     const char *slash = memchr(text, '/', length);
-    size_t name_length = slash ? (size_t)(slash - text) : length;
+    size_t name_length = slash ? (size_t)(slash - text) : length - iso_history_is_header(text, length);
     char *name = iso_copy_text(text, name_length); /* adding an atom may move the text */
     uint32_t number = add_table(join, iso_atoms_add_string(&join->keys.names.atoms, name, name_length));
     iso_free(name);

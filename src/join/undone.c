@@ -52,7 +52,7 @@ static void finish_claims(struct iso_join *join, struct join_identity identity)
     }
 }
 
-static void note(struct iso_join *join, struct join_identity identity)
+static void note_undone(struct iso_join *join, struct join_identity identity)
 {
     if (!join_dedup_find(join, identity))
         join_dedup_note(join, identity, ISO_ABSENT, 0);
@@ -65,7 +65,7 @@ void join_undo_marker(struct iso_join *join, iso_atom tid)
     if (tid == ISO_ABSENT)
         return;
     finish_claims(join, marker);
-    note(join, marker);
+    note_undone(join, marker);
 }
 
 static void undo(struct iso_join *join, struct join_identity identity)
@@ -76,7 +76,7 @@ static void undo(struct iso_join *join, struct join_identity identity)
             join_log_note_begun(join, join->begun.commit, true);
         if (!join_dedup_find(join, identity)) {
             finish_claims(join, identity);
-            note(join, identity);
+            note_undone(join, identity);
         }
         return;
     }
@@ -91,7 +91,7 @@ static void undo(struct iso_join *join, struct join_identity identity)
     join_dedup_find(join, identity)->undone = true;
     for (uint32_t i = 0, r = transaction->markers.first; i < transaction->markers.count;
          i++, r = join->rows.list[r].next)
-        note(join, (struct join_identity){join->rows.list[r].after, JOIN_BY_MARKER});
+        note_undone(join, (struct join_identity){join->rows.list[r].after, JOIN_BY_MARKER});
     join_leave_open(join, number);
     join_forget_transaction(join, number, join->options.xa ? ISO_ROWS_XA : ISO_ROWS_UNDONE);
 }

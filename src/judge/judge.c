@@ -143,8 +143,8 @@ static enum iso_status judge_order(const struct iso_judge_options *options, bool
     return ISO_OK;
 }
 
-static enum iso_status tell_any_order(const struct iso_judge_options *options, struct iso_judgement *judgement,
-                                      struct iso_error *error)
+static enum iso_status report_any_order(const struct iso_judge_options *options, struct iso_judgement *judgement,
+                                        struct iso_error *error)
 {
     if (!options->any_order || judgement->outcome != ISO_IS_VIOLATED)
         return ISO_OK;
@@ -167,7 +167,7 @@ static enum iso_status seek_order(const struct iso_judge_options *options, struc
         return judge_order(options, true, judgement, error);
     if (judge_times(options, as_si, judgement, error) != ISO_OK)
         return error->status;
-    return judgement->outcome == ISO_IS_VIOLATED ? tell_any_order(options, judgement, error)
+    return judgement->outcome == ISO_IS_VIOLATED ? report_any_order(options, judgement, error)
                                                  : judge_order(options, true, judgement, error);
 }
 
@@ -188,7 +188,7 @@ enum iso_status iso_judge(const struct iso_history *finished, const struct iso_j
     }
     times.level = options->order.model == ISO_MODEL_SER ? ISO_SER : ISO_SI;
     times.overlaps = false;
-    return judge_times(options, times, judgement, error) == ISO_OK ? tell_any_order(options, judgement, error)
+    return judge_times(options, times, judgement, error) == ISO_OK ? report_any_order(options, judgement, error)
                                                                    : error->status;
 }
 

@@ -33,11 +33,11 @@ static const struct option {
     {"timeout", OPTION_NUMBER, PLACE(timeout_ms), UINT64_MAX, NULL},
     {"drift", OPTION_NUMBER, PLACE(judge.order.drift), UINT64_MAX, NULL},
     {"memory", OPTION_NUMBER, PLACE(memory), UINT64_MAX, NULL},
-    {"retention", OPTION_NUMBER, PLACE(stream.retention), UINT64_MAX, NULL},
+    {"retention", OPTION_NUMBER, PLACE(stream.engine.retention), UINT64_MAX, NULL},
     {"max-ahead", OPTION_NUMBER, PLACE(stream.max_ahead), UINT64_MAX, NULL},
-    {"finality-timeout", OPTION_NUMBER, PLACE(stream.finality_timeout_ms), UINT64_MAX, NULL},
+    {"finality-timeout", OPTION_NUMBER, PLACE(stream.engine.finality_timeout_ms), UINT64_MAX, NULL},
     {"idle-timeout", OPTION_NUMBER, PLACE(stream.idle_timeout_ms), UINT64_MAX, NULL},
-    {"settle", OPTION_NUMBER, PLACE(stream.settle_ms), UINT64_MAX, NULL},
+    {"settle", OPTION_NUMBER, PLACE(stream.engine.settle_ms), UINT64_MAX, NULL},
 };
 
 void library_options_init(struct iso_options *options)
@@ -45,7 +45,7 @@ void library_options_init(struct iso_options *options)
     *options = (struct iso_options){.threads = 1};
     iso_judge_options_init(&options->judge);
     iso_pipeline_options_init(&options->stream);
-    options->stream.retention = 0;
+    options->stream.engine.retention = 0;
 }
 
 struct iso_options *iso_options_new(void)
@@ -64,7 +64,7 @@ void iso_options_free(struct iso_options *options)
     iso_free(options);
 }
 
-static const struct option *find(const char *name, bool is_text, struct iso_error *error)
+static const struct option *find_option(const char *name, bool is_text, struct iso_error *error)
 {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         bool takes_text = table[i].type == OPTION_TEXT || table[i].type == OPTION_CHOICE;
@@ -96,7 +96,7 @@ static int choice_of(const char *choices, const char *word)
 enum iso_status iso_options_set_text(struct iso_options *options, const char *name, const char *value,
                                      struct iso_error *error)
 {
-    const struct option *option = find(name, true, error);
+    const struct option *option = find_option(name, true, error);
     if (!option)
         return ISO_BAD_INPUT;
     void *place = (char *)options + option->place;
@@ -117,7 +117,7 @@ enum iso_status iso_options_set_text(struct iso_options *options, const char *na
 enum iso_status iso_options_set_number(struct iso_options *options, const char *name, uint64_t value,
                                        struct iso_error *error)
 {
-    const struct option *option = find(name, false, error);
+    const struct option *option = find_option(name, false, error);
     if (!option)
         return ISO_BAD_INPUT;
     if (value > option->most)
@@ -161,14 +161,14 @@ struct iso_pipeline_options library_stream_options(const struct iso_options *opt
 {
     struct iso_pipeline_options stream = options->stream;
     unsigned threads = library_threads(options);
-    stream.level = (enum iso_level)options->level;
-    stream.session_order = !options->no_session_order;
+    stream.engine.level = (enum iso_level)options->level;
+    stream.engine.session_order = !options->no_session_order;
     stream.on_bad_record = options->on_bad_record ? ISO_BAD_SKIP : ISO_BAD_FAIL;
-    stream.shards = threads < ISO_AION_SHARDS ? threads : ISO_AION_SHARDS;
+    stream.engine.shards = threads < ISO_AION_SHARDS ? threads : ISO_AION_SHARDS;
     stream.max_violations = options->judge.times.max_violations;
-    stream.max_per_key = options->judge.times.max_per_key;
-    stream.memory_limit = options->memory;
-    stream.retention = stream.retention ? stream.retention : ISO_AION_FOREVER;
-    stream.spill = options->spill;
+    stream.engine.max_per_key = options->judge.times.max_per_key;
+    stream.engine.memory_limit = options->memory;
+    stream.engine.retention = stream.engine.retention ? stream.engine.retention : ISO_AION_FOREVER;
+    stream.engine.spill = options->spill;
     return stream;
 }

@@ -97,13 +97,13 @@ static struct iso_stream *new_stream(const struct iso_options *options, const st
     stream->allow_unjudged = options->judge.allow_unjudged;
     if (options->spill)
         stream->spill = iso_copy_text(options->spill, strlen(options->spill));
-    stream->team = iso_team_new(settings.shards);
-    settings.run = iso_team_run;
-    settings.runner = stream->team;
-    settings.spill = stream->spill;
+    stream->team = iso_team_new(settings.engine.shards);
+    settings.engine.run = iso_team_run;
+    settings.engine.runner = stream->team;
+    settings.engine.spill = stream->spill;
     settings.sink = on_report ? take_line : NULL;
     settings.sink_context = stream;
-    settings.initial_known = !options->midway;
+    settings.join.initial_known = !options->midway;
     stream->pipeline = iso_pipeline_new(&settings);
     iso_pipeline_begins(stream->pipeline, options->midway);
     if (initial)

@@ -163,7 +163,7 @@ static void refuse(struct iso_transactions *transactions, const char *why)
 }
 
 /* The atom of a text; ISO_ABSENT, and the transaction is refused, if it is none. */
-static iso_atom take(struct iso_transactions *transactions, const char *text)
+static iso_atom atom_of_text(struct iso_transactions *transactions, const char *text)
 {
     size_t length = text ? strlen(text) : 0;
     if (!text)
@@ -187,8 +187,8 @@ void iso_transactions_begin(struct iso_transactions *transactions, const char *t
     if (status != ISO_OK)
         return;
     building->mark = iso_history_mark(&transactions->history);
-    building->tid = take(transactions, tid);
-    building->sid = take(transactions, sid);
+    building->tid = atom_of_text(transactions, tid);
+    building->sid = atom_of_text(transactions, sid);
     iso_history_open(&transactions->history, next_origin(transactions));
 }
 
@@ -213,7 +213,7 @@ static void add_operation(struct iso_transactions *transactions, enum iso_operat
         refuse(transactions, "an operation outside of a transaction");
         return;
     }
-    iso_atom name = take(transactions, key);
+    iso_atom name = atom_of_text(transactions, key);
     if (name == ISO_ABSENT)
         return;
     iso_history_reserve_operations(history, 1);
@@ -225,7 +225,7 @@ static void add_operation(struct iso_transactions *transactions, enum iso_operat
 
 static iso_atom value_of(struct iso_transactions *transactions, const char *value)
 {
-    return value ? take(transactions, value) : ISO_ABSENT;
+    return value ? atom_of_text(transactions, value) : ISO_ABSENT;
 }
 
 void iso_transactions_read(struct iso_transactions *transactions, const char *key, const char *value)
@@ -236,7 +236,7 @@ void iso_transactions_read(struct iso_transactions *transactions, const char *ke
 void iso_transactions_write(struct iso_transactions *transactions, const char *key, const char *value)
 {
     if (value)
-        add_operation(transactions, ISO_WRITE, key, take(transactions, value));
+        add_operation(transactions, ISO_WRITE, key, atom_of_text(transactions, value));
     else
         iso_transactions_delete(transactions, key);
 }
@@ -248,7 +248,7 @@ void iso_transactions_delete(struct iso_transactions *transactions, const char *
 
 void iso_transactions_append(struct iso_transactions *transactions, const char *key, const char *element)
 {
-    add_operation(transactions, ISO_APPEND, key, take(transactions, element));
+    add_operation(transactions, ISO_APPEND, key, atom_of_text(transactions, element));
 }
 
 void iso_transactions_read_list(struct iso_transactions *transactions, const char *key, const char *const *elements,
@@ -259,7 +259,7 @@ void iso_transactions_read_list(struct iso_transactions *transactions, const cha
     if (transactions->building.is_open) {
         list = iso_history_list(history);
         for (size_t i = 0; i < count; i++)
-            iso_history_element(history, take(transactions, elements[i]));
+            iso_history_element(history, atom_of_text(transactions, elements[i]));
     }
     add_operation(transactions, ISO_READ_LIST, key, list);
 }

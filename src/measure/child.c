@@ -58,7 +58,7 @@ static _Noreturn void be_child(iso_child_run *run, void *context, int descriptor
     _exit(write_all(descriptor, &answer, sizeof answer) ? 0 : ISO_FAILED);
 }
 
-static enum iso_status say_death(int status, struct iso_error *error)
+static enum iso_status put_death(int status, struct iso_error *error)
 {
     if (WIFSIGNALED(status))
         return iso_error_set(error, ISO_FAILED, "a measured run was killed by signal %d (%s)%s", WTERMSIG(status),
@@ -80,7 +80,7 @@ static enum iso_status await_child(pid_t child, int descriptor, struct answer *a
     if (waited < 0)
         return iso_error_set(error, ISO_FAILED, "a measured run was lost: %s", strerror(errno));
     if (!answered)
-        return say_death(status, error);
+        return put_death(status, error);
     if (peak_bytes)
         *peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
     if (answer->error.status != ISO_OK)

@@ -294,15 +294,15 @@ void iso_metrics_clear(struct iso_metrics *metrics)
     metrics->texts.used = 0;
 }
 
-static uint32_t keep(struct iso_metrics *metrics, const char *text)
+static uint32_t keep_text(struct iso_metrics *metrics, const char *text)
 {
     uint32_t place = (uint32_t)metrics->texts.used;
     iso_text_put_bytes(&metrics->texts, text, strlen(text) + 1);
     return place;
 }
 
-static struct iso_sample *add(struct iso_metrics *metrics, enum iso_metric metric, const char *first,
-                              const char *second)
+static struct iso_sample *add_sample(struct iso_metrics *metrics, enum iso_metric metric, const char *first,
+                                     const char *second)
 {
     const struct iso_metric_row *row = &rows[metric];
     assert(!row->labels[0] == !first && !row->labels[1] == !second);
@@ -310,21 +310,21 @@ static struct iso_sample *add(struct iso_metrics *metrics, enum iso_metric metri
     ISO_GROW(metrics->samples, metrics->count, metrics->capacity);
     struct iso_sample *sample = &metrics->samples[metrics->count++];
     *sample = (struct iso_sample){.metric = metric};
-    sample->labels[0] = first ? keep(metrics, first) : 0;
-    sample->labels[1] = second ? keep(metrics, second) : 0;
+    sample->labels[0] = first ? keep_text(metrics, first) : 0;
+    sample->labels[1] = second ? keep_text(metrics, second) : 0;
     return sample;
 }
 
 void iso_metrics_count(struct iso_metrics *metrics, enum iso_metric metric, const char *first, const char *second,
                        uint64_t value)
 {
-    add(metrics, metric, first, second)->count = value;
+    add_sample(metrics, metric, first, second)->count = value;
 }
 
 void iso_metrics_real(struct iso_metrics *metrics, enum iso_metric metric, const char *first, const char *second,
                       double value)
 {
-    struct iso_sample *sample = add(metrics, metric, first, second);
+    struct iso_sample *sample = add_sample(metrics, metric, first, second);
     sample->is_real = true;
     sample->real = value;
 }

@@ -60,6 +60,8 @@ static bool add_set(struct iso_history *history, const struct native_operation *
     range.ots = read->has_ots ? read->ots.physical : read->has_snapshot ? read->snapshot : 0;
     range.ots_logical = read->has_ots ? read->ots.logical : 0;
     iso_history_range(history, &range, read->rows);
+    if (range.form == ISO_SET_ROW && read->rows == 1 && read->kind != ISO_WRITE)
+        history->ranges.count--; /* as any other operation, but for its time */
     return true;
 }
 
@@ -345,7 +347,10 @@ static bool add_initial(struct iso_native *native, struct iso_history *history)
     if (read.kind != ISO_WRITE && read.kind != ISO_APPEND)
         return native_refuse(native, at, "a %s in the initial transaction, expected writes and appends only",
                              read.kind == ISO_DELETE ? "delete" : "read");
-    if (!read.is_list)
+    for (uint32_t o = history->operation_count - read.rows; o < history->operation_count; o++)
+        iso_history_initial(history, history->key_atom[history->key[o]], history->value[o], false);
+    history->operation_count -= read.rows;
+    if (!read.is_list && !read.is_set)
         iso_history_initial(history, read.key, read.value, read.kind == ISO_APPEND);
     for (uint64_t i = read.is_list ? history->list_first[read.value] : 0;
          read.is_list && i < history->list_first[read.value + 1]; i++)

@@ -9,9 +9,13 @@
 struct native_operation {
     enum iso_operation_kind kind;
     bool has_value, is_list, is_unknown, has_ots, has_snapshot, lock;
-    bool is_set; /* a row set: `range`, and its rows are the last `rows` operations of the history */
+    bool is_set; /* a row set, or a row with its cells: `range`, and it is the last `rows` operations of the history */
     struct iso_range range;
     uint32_t rows;
+    bool has_cells;
+    iso_atom row;          /* of a row with its cells */
+    iso_atom columns, bag; /* of a query that returned rows without keys: how many columns each has, or 0 */
+    uint32_t column_count, width;
     iso_atom key, value; /* value: or the index of a list */
     struct iso_stamp ots;
     uint32_t snapshot;
@@ -43,6 +47,24 @@ bool native_take_snapshot(struct iso_native *native, struct iso_history *history
                           struct iso_json_text text, uint32_t *snapshot);
 bool native_read_snapshot(struct iso_native *native, struct iso_history *history, uint32_t *snapshot);
 bool native_read_operation(struct iso_native *native, struct iso_history *history, struct native_operation *operation);
+
+/* The cells of the row, `{"balance":150}`, and a row of a query: as operations that wait for the rest of their keys, which
+ * native_take_row or native_take_query put in (cells.c). */
+bool native_read_cells(struct iso_native *native, struct iso_history *history, struct native_operation *operation);
+bool native_read_query_row(struct iso_native *native, struct iso_history *history, struct native_operation *operation,
+                           iso_atom key);
+bool native_has_query_rows(const struct iso_history *history, uint32_t rows); /* the last ones are such */
+
+/* Once all of it is known: the operations of a row with its cells, and those of a query. */
+void native_take_row(struct iso_history *history, struct native_operation *operation);
+void native_take_query(struct iso_history *history, struct native_operation *operation);
+void native_take_bag(struct iso_history *history, struct native_operation *operation);
+
+/* What else a query says; texts become canonical JSON. */
+bool native_read_where(struct iso_native *native, struct iso_history *history, iso_atom *where);
+bool native_read_aggregates(struct iso_native *native, struct iso_history *history, struct native_operation *operation);
+bool native_read_columns(struct iso_native *native, struct iso_history *history, iso_atom *columns, uint32_t *count);
+bool native_read_bag(struct iso_native *native, struct iso_history *history, iso_atom *bag, uint32_t *width);
 
 /* "from", "to" and "rows" of a row set. Rows are added to the history; a set without "rows" is refused by
  * native_check_set, as what else does not fit. `at`: where the set begins. */

@@ -13,7 +13,15 @@ enum {
     SEEN_TO = 256,
     SEEN_ROWS = 512,
     SEEN_PARTIAL = 1024,
-    SEEN_OF_SET = SEEN_FROM | SEEN_TO | SEEN_ROWS | SEEN_PARTIAL,
+    SEEN_TABLE = 2048,
+    SEEN_WHERE = 4096,
+    SEEN_AGGREGATES = 8192,
+    SEEN_COLUMNS = 16384,
+    SEEN_BAG = 32768,
+    SEEN_ROW = 65536,
+    SEEN_CELLS = 131072,
+    SEEN_OF_QUERY = SEEN_WHERE | SEEN_AGGREGATES | SEEN_COLUMNS | SEEN_BAG,
+    SEEN_OF_SET = SEEN_FROM | SEEN_TO | SEEN_ROWS | SEEN_PARTIAL | SEEN_TABLE | SEEN_OF_QUERY,
     REASON_BYTES = 32 /* the most of why a value is not known */
 };
 
@@ -44,8 +52,7 @@ static bool read_kind(struct iso_native *native, struct native_operation *operat
         return false;
     operation->is_set = equals_in_any_case(&text, "q") || equals_in_any_case(&text, "query");
     if (operation->is_set)
-        return native->of_file ||
-               native_refuse(native, at, "a row set: they are judged in files, by check, not yet in streams");
+        return true;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         operation->kind = kinds[i].kind;
         if (equals_in_any_case(&text, kinds[i].letter) || equals_in_any_case(&text, kinds[i].word))
@@ -142,7 +149,39 @@ static unsigned known_member(const struct iso_json_text *name)
            : iso_json_is(name, "to")       ? SEEN_TO
            : iso_json_is(name, "rows")     ? SEEN_ROWS
            : iso_json_is(name, "partial")  ? SEEN_PARTIAL
+           : iso_json_is(name, "row")      ? SEEN_ROW
+           : iso_json_is(name, "cells")    ? SEEN_CELLS
+           : iso_json_is(name, "table")    ? SEEN_TABLE
+           : iso_json_is(name, "where")    ? SEEN_WHERE
+           : iso_json_is(name, "agg")      ? SEEN_AGGREGATES
+           : iso_json_is(name, "columns")  ? SEEN_COLUMNS
+           : iso_json_is(name, "bag")      ? SEEN_BAG
                                            : 0;
+}
+
+/* Members of rows with cells, and of queries. */
+static bool read_member_of_rows(struct iso_native *native, struct iso_history *history, unsigned member,
+                                struct native_operation *operation)
+{
+    switch (member) {
+    case SEEN_ROW:
+        return native_read_atom(native, "row", history, &operation->row);
+    case SEEN_CELLS:
+        operation->has_cells = true;
+        return native_read_cells(native, history, operation);
+    case SEEN_TABLE:
+        return native_read_atom(native, "table", history, &operation->range.table);
+    case SEEN_WHERE:
+        return native_read_where(native, history, &operation->range.where);
+    case SEEN_AGGREGATES:
+        return native_read_aggregates(native, history, operation);
+    case SEEN_COLUMNS:
+        return native_read_columns(native, history, &operation->columns, &operation->column_count);
+    case SEEN_BAG:
+        return native_read_bag(native, history, &operation->bag, &operation->width);
+    default:
+        return iso_json_skip(&native->json) || native_scanner_fault(native);
+    }
 }
 
 static bool read_member(struct iso_native *native, struct iso_history *history, unsigned member,
@@ -176,24 +215,82 @@ static bool read_member(struct iso_native *native, struct iso_history *history, 
     case SEEN_PARTIAL:
         return native_read_boolean(native, "partial", &operation->range.is_partial);
     default:
-        return iso_json_skip(&native->json) || native_scanner_fault(native);
+        return read_member_of_rows(native, history, member, operation);
     }
 }
-
-static bool check_set_shape(struct iso_native *native, const char *at, unsigned seen)
+static bool check_range_shape(struct iso_native *native, const char *at, unsigned seen,
+                              const struct iso_history *history, const struct native_operation *operation)
 {
     static const char set[] = "{\"t\":\"q\",\"from\":..,\"to\":..,\"rows\":{..}}";
+    if (seen & SEEN_OF_QUERY)
+        return native_refuse(native, at, "a row set with a condition, aggregates or a bag lacks \"table\"");
     if (!(seen & SEEN_ROWS))
         return native_refuse(native, at, "a row set lacks \"rows\", expected %s", set);
-    return !(seen & (SEEN_KEY | SEEN_VALUE | SEEN_UNKNOWN)) ||
-           native_refuse(native, at, "a row set with \"%s\", expected %s", seen & SEEN_KEY ? "k" : "v", set);
+    if (native_has_query_rows(history, operation->rows))
+        return native_refuse(native, at, "a row set of rows with cells lacks \"table\"");
+    return native->of_file ||
+           native_refuse(native, at,
+                         "a row set without \"table\": they are judged in files, by check, not yet in streams");
 }
 
-static bool check_shape(struct iso_native *native, const char *at, unsigned seen,
+static bool check_query_shape(struct iso_native *native, const char *at, unsigned seen,
+                              const struct iso_history *history, const struct native_operation *operation)
+{
+    static const char query[] = "{\"t\":\"q\",\"table\":..,\"where\":..,\"rows\":{..}}";
+    bool rows = seen & SEEN_ROWS, aggregates = seen & SEEN_AGGREGATES, bag = seen & SEEN_BAG;
+    if (rows + aggregates + bag != 1)
+        return native_refuse(native, at, "a query with %s of \"rows\", \"agg\" and \"bag\", expected one, as in %s",
+                             rows + aggregates + bag ? "several" : "none", query);
+    if (!bag != !(seen & SEEN_COLUMNS))
+        return native_refuse(native, at, "a query with \"%s\" alone, expected \"columns\" and \"bag\"",
+                             bag ? "bag" : "columns");
+    if (bag && operation->width && operation->width != operation->column_count)
+        return native_refuse(native, at, "a bag whose rows have %u values, of %u columns", (unsigned)operation->width,
+                             (unsigned)operation->column_count);
+    return !operation->rows || native_has_query_rows(history, operation->rows) ||
+           native_refuse(native, at, "a query of a table whose rows are values, expected cells: {\"7\":{\"c\":1}}");
+}
+
+static bool check_set_shape(struct iso_native *native, const char *at, unsigned seen, const struct iso_history *history,
+                            const struct native_operation *operation)
+{
+    static const char set[] = "{\"t\":\"q\",\"from\":..,\"to\":..,\"rows\":{..}}";
+    if (seen & (SEEN_KEY | SEEN_VALUE | SEEN_UNKNOWN | SEEN_ROW | SEEN_CELLS))
+        return native_refuse(native, at, "a row set with \"%s\", expected %s",
+                             seen & SEEN_KEY     ? "k"
+                             : seen & SEEN_ROW   ? "row"
+                             : seen & SEEN_CELLS ? "cells"
+                                                 : "v",
+                             set);
+    return seen & SEEN_TABLE ? check_query_shape(native, at, seen, history, operation)
+                             : check_range_shape(native, at, seen, history, operation);
+}
+
+static bool check_row_shape(struct iso_native *native, const char *at, unsigned seen,
+                            const struct native_operation *operation)
+{
+    static const char row[] = "{\"t\":\"r\",\"row\":..,\"cells\":{..}}";
+    if (!(seen & SEEN_KIND) || !(seen & SEEN_ROW))
+        return native_refuse(native, at, "an operation lacks \"%s\", expected %s", seen & SEEN_KIND ? "row" : "t", row);
+    if (seen & (SEEN_KEY | SEEN_UNKNOWN) || operation->kind == ISO_APPEND)
+        return native_refuse(native, at, "%s of a row, expected %s",
+                             operation->kind == ISO_APPEND ? "an append" : "k or unknown", row);
+    if (operation->kind == ISO_DELETE)
+        return !(seen & (SEEN_CELLS | SEEN_VALUE)) || native_refuse(native, at, "a delete of a row with what it had");
+    if (seen & SEEN_VALUE && (operation->kind != ISO_READ || operation->has_value || operation->has_cells))
+        return native_refuse(native, at,
+                             "a row with \"v\", expected \"cells\", or \"v\":null of a row that was not there");
+    return operation->kind == ISO_WRITE || seen & (SEEN_VALUE | SEEN_CELLS) ||
+           native_refuse(native, at, "a read of a row lacks \"cells\", or \"v\":null where there was no row");
+}
+
+static bool check_shape(struct iso_native *native, const char *at, unsigned seen, const struct iso_history *history,
                         const struct native_operation *operation)
 {
     if (operation->is_set)
-        return check_set_shape(native, at, seen);
+        return check_set_shape(native, at, seen, history, operation);
+    if (seen & (SEEN_ROW | SEEN_CELLS) && !(seen & SEEN_OF_SET))
+        return check_row_shape(native, at, seen, operation);
     if (seen & SEEN_OF_SET)
         return native_refuse(native, at, "an operation on one key with members of a row set, expected \"t\":\"q\"");
     if (!(seen & SEEN_KIND) || !(seen & SEEN_KEY))
@@ -209,24 +306,45 @@ static bool check_shape(struct iso_native *native, const char *at, unsigned seen
     return true;
 }
 
+static const struct native_operation no_operation = {
+    .value = ISO_ABSENT,
+    .range = {.from = ISO_ABSENT, .to = ISO_ABSENT, .table = ISO_ABSENT, .where = ISO_ABSENT, .returned = ISO_ABSENT}};
+
+/* Operations of what was recorded as one, whose parts have been read. */
+static bool take_several(struct iso_native *native, const char *at, unsigned seen, struct iso_history *history,
+                         struct native_operation *operation)
+{
+    if (!operation->is_set && seen & SEEN_ROW)
+        native_take_row(history, operation);
+    else if (operation->is_set && seen & SEEN_BAG)
+        native_take_bag(history, operation);
+    if (operation->is_set && seen & SEEN_TABLE)
+        native_take_query(history, operation);
+    return !operation->is_set || native_check_set(native, at, history, operation);
+}
+
 bool native_read_operation(struct iso_native *native, struct iso_history *history, struct native_operation *operation)
 {
     struct iso_json_text name;
-    unsigned seen = 0;
+    unsigned seen = 0, nulls = 0;
+    enum iso_clock clock = operation->clock;
     if (iso_json_peek(&native->json) != ISO_JSON_OBJECT)
         return native_wrong_type(native, "an operation", shape);
     const char *at = native->json.at;
-    *operation = (struct native_operation){
-        .clock = operation->clock, .value = ISO_ABSENT, .range = {.from = ISO_ABSENT, .to = ISO_ABSENT}};
+    *operation = no_operation;
+    operation->clock = clock;
     if (!iso_json_enter_object(&native->json))
         return native_scanner_fault(native);
     while (iso_json_member(&native->json, &name)) {
         unsigned member = known_member(&name);
-        if ((member && !native_once(native, &seen, member, &name)) || !read_member(native, history, member, operation))
+        if (member && !native_once(native, &seen, member, &name))
+            return false;
+        nulls |= member >= SEEN_FROM && iso_json_peek(&native->json) == ISO_JSON_NULL ? member : 0;
+        if (!read_member(native, history, member, operation))
             return false;
     }
     if (native->json.code != ISO_JSON_FINE)
         return native_scanner_fault(native);
-    return check_shape(native, at, seen, operation) &&
-           (!operation->is_set || native_check_set(native, at, history, operation));
+    seen &= ~nulls;
+    return check_shape(native, at, seen, history, operation) && take_several(native, at, seen, history, operation);
 }

@@ -48,7 +48,7 @@ static ALWAYS_INLINE bool start(const struct shape *shape, const char *at, uint8
            kind_of(at[shape->kind_length], kind);
 }
 
-static inline void add(struct iso_history *history, uint8_t kind, iso_atom key, iso_atom value)
+static inline void add_operation(struct iso_history *history, uint8_t kind, iso_atom key, iso_atom value)
 {
     uint32_t operation = history->operation_count++, known = iso_atom_index_known(history->key_index, key);
     history->kind[operation] = kind;
@@ -91,7 +91,7 @@ static ALWAYS_INLINE const char *read_run(const struct shape *shape, const char 
             return behind;
         if (history->operation_count == history->operation_capacity)
             iso_history_reserve_operations(history, 1);
-        add(history, kind, (iso_atom)key, (iso_atom)value);
+        add_operation(history, kind, (iso_atom)key, (iso_atom)value);
         behind = close + 1;
         if (close[shape->next] != '{' || close[1] != ',')
             return behind;
@@ -144,7 +144,7 @@ static ALWAYS_INLINE const char *read_one(const struct shape *shape, const char 
         return NULL;
     if (history->operation_count == history->operation_capacity)
         iso_history_reserve_operations(history, 1);
-    add(history, kind, key, value);
+    add_operation(history, kind, key, value);
     return at + 1;
 }
 

@@ -23,6 +23,14 @@ bool native_read_rows(struct iso_native *native, struct iso_history *history, st
         iso_atom key = iso_atoms_text(&history->atoms, name.at, name.length);
         iso_json_space(&native->json);
         const char *at = native->json.at;
+        bool has_cells = iso_json_peek(&native->json) == ISO_JSON_OBJECT;
+        if (operation->rows && has_cells != native_has_query_rows(history, operation->rows))
+            return native_refuse(native, at, "a row with cells beside one that is a value");
+        if (has_cells) {
+            if (!native_read_query_row(native, history, operation, key))
+                return false;
+            continue;
+        }
         if (!native_read_value(native, history, &row))
             return false;
         if (!row.has_value)
@@ -70,8 +78,8 @@ static bool refuse_row(struct iso_native *native, const char *at, const struct i
     return native_refuse(native, at, "row %.*s %s", (int)(length < 60 ? length : 60), text, why);
 }
 
-bool native_check_set(struct iso_native *native, const char *at, const struct iso_history *history,
-                      const struct native_operation *operation)
+static bool check_bounds(struct iso_native *native, const char *at, const struct iso_history *history,
+                         const struct native_operation *operation)
 {
     const struct iso_range *range = &operation->range;
     const struct iso_atoms *atoms = &history->atoms;
@@ -86,6 +94,15 @@ bool native_check_set(struct iso_native *native, const char *at, const struct is
             continue;
         return refuse_row(native, at, history, history->key[o], "lies outside of the bounds of its set");
     }
+    return true;
+}
+
+/* Bounds of a table's keys are compared by the types of its columns, which are not known here. */
+bool native_check_set(struct iso_native *native, const char *at, const struct iso_history *history,
+                      const struct native_operation *operation)
+{
+    if (operation->range.form == ISO_SET_RANGE && !check_bounds(native, at, history, operation))
+        return false;
     uint32_t twice = repeated_key(history, operation->rows);
-    return twice == ISO_NONE || refuse_row(native, at, history, twice, "stands in its set twice");
+    return twice == ISO_NONE || refuse_row(native, at, history, twice, "stands there twice");
 }

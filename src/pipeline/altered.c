@@ -87,8 +87,8 @@ static bool found_nothing(const struct iso_aion_event *event)
 
 bool pipeline_may_be_altered(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
-    return pipeline->join && pipeline->options.clients && event->state == ISO_AION_FINAL && event->axiom == ISO_EXT &&
-           found_nothing(event) && !event->by_deadline;
+    return pipeline->join && pipeline->options.join.clients && event->state == ISO_AION_FINAL &&
+           event->axiom == ISO_EXT && found_nothing(event) && !event->by_deadline;
 }
 
 static char *copy_atom(const struct iso_atoms *atoms, iso_atom atom, size_t *length)

@@ -99,7 +99,7 @@ bool pipeline_is_left_out(struct iso_pipeline *pipeline, const struct iso_aion_e
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    if (pipeline->options.judge_uncovered || !event->key_atoms || event->key == ISO_ABSENT)
+    if (pipeline->options.join.judge_uncovered || !event->key_atoms || event->key == ISO_ABSENT)
         return false;
     const char *key = iso_atom_text(event->key_atoms, event->key, buffer, &length);
     if (routes_find_key(&pipeline->routes, key, length))
@@ -112,7 +112,7 @@ bool pipeline_is_left_out(struct iso_pipeline *pipeline, const struct iso_aion_e
 
 bool pipeline_translate(struct iso_pipeline *pipeline, struct iso_aion_event *event)
 {
-    if (!pipeline->options.clients && is_change(event))
+    if (!pipeline->options.join.clients && is_change(event))
         return translate_change(pipeline, event);
     return translate_probe(pipeline, event);
 }
@@ -130,7 +130,7 @@ static void report_finding(struct iso_pipeline *pipeline, const struct iso_atoms
     bool from_client = finding->client != UINT64_MAX;
     struct iso_aion_event event = {
         .state = ISO_AION_FINAL,
-        .level = pipeline->options.level,
+        .level = pipeline->options.engine.level,
         .axiom = finding->axiom,
         .kind = finding->kind,
         .transaction = {atoms, finding->tid, from_client ? finding->client : finding->delivered, finding->sts,
@@ -243,7 +243,7 @@ void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_s
                                                                 pipeline->altered.absent_count);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         engine->counts[axiom] = less(engine->counts[axiom], stats->left_out[axiom]);
-    if (!pipeline->options.clients && !stats->join.records) /* all reads are before images */
+    if (!pipeline->options.join.clients && !stats->join.records) /* all reads are before images */
         engine->counts[ISO_EXT] = engine->counts[ISO_INT] = 0;
     engine->counts[ISO_CDC] += pipeline->reports.cdc.ids.count;
     engine->counts[ISO_TIMESTAMP] += pipeline->reports.snapshots.ids.count;

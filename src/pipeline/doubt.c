@@ -57,7 +57,7 @@ static uint64_t key_of(const struct iso_aion_event *event)
 /* A write that is not known may explain a read; a row that is not known, what a client wrote and no row says. */
 static bool rests_on_writes(const struct iso_pipeline *pipeline, enum iso_axiom axiom)
 {
-    bool alone = pipeline->join && !pipeline->options.clients; /* reads within a transaction are its rows */
+    bool alone = pipeline->join && !pipeline->options.join.clients; /* reads within a transaction are its rows */
     return axiom == ISO_EXT || axiom == ISO_CDC || (axiom == ISO_INT && alone);
 }
 

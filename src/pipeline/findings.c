@@ -3,37 +3,22 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "base/memory.h"
 #include "pipeline/findings.h"
 
 enum { SLACK = 2 };
 
-static iso_atom keep(struct findings *findings, const struct iso_atoms *atoms, iso_atom atom)
+static iso_atom copy_atom(struct findings *findings, const struct iso_atoms *atoms, iso_atom atom)
 {
     return atoms && atom != ISO_ABSENT ? iso_atoms_copy(&findings->atoms, atoms, atom) : ISO_ABSENT;
 }
 
-/* The slot of an id, or that where it would stand. Ids are digests. */
-static size_t *slot_of(const struct findings *findings, uint64_t id)
-{
-    size_t at = iso_hash_number(id) & findings->mask;
-    while (findings->slots[at] && findings->list[findings->slots[at] - 1].id != id)
-        at = (at + 1) & findings->mask;
-    return &findings->slots[at];
-}
-
 void findings_index(struct findings *findings)
 {
-    size_t size = 64;
-    while (size < 4 * findings->count)
-        size *= 2;
-    iso_free(findings->slots);
-    findings->slots = iso_allocate_zeroed(size, sizeof *findings->slots);
-    findings->mask = size - 1;
+    iso_number_map_clear(&findings->by_id);
     for (size_t i = 0; i < findings->count; i++)
         if (findings->list[i].text)
-            *slot_of(findings, findings->list[i].id) = i + 1;
+            iso_number_map_put(&findings->by_id, findings->list[i].id, (uint32_t)i);
 }
 
 struct finding *findings_add(struct findings *findings, const struct iso_aion_event *event, const char *text,
@@ -42,17 +27,15 @@ struct finding *findings_add(struct findings *findings, const struct iso_aion_ev
     ISO_GROW(findings->list, findings->count, findings->capacity);
     findings->list[findings->count++] = (struct finding){
         .id = event->id,
-        .tids = {keep(findings, event->transaction.atoms, event->transaction.tid),
-                 keep(findings, event->other.atoms, event->other.tid)},
-        .key = keep(findings, event->key_atoms, event->key),
+        .tids = {copy_atom(findings, event->transaction.atoms, event->transaction.tid),
+                 copy_atom(findings, event->other.atoms, event->other.tid)},
+        .key = copy_atom(findings, event->key_atoms, event->key),
         .axiom = event->axiom,
         .by_deadline = event->by_deadline,
         .text = iso_copy_text(text, length),
         .length = length,
     };
-    if (2 * findings->count > findings->mask)
-        findings_index(findings);
-    *slot_of(findings, event->id) = findings->count;
+    iso_number_map_put(&findings->by_id, event->id, (uint32_t)findings->count - 1);
     return &findings->list[findings->count - 1];
 }
 
@@ -64,12 +47,12 @@ void findings_trim(struct findings *findings)
 
 bool findings_remove(struct findings *findings, uint64_t id, bool *doubtful)
 {
-    size_t number = findings->mask ? *slot_of(findings, id) : 0;
-    if (!number || !findings->list[number - 1].text)
+    uint32_t number = iso_number_map_get(&findings->by_id, id);
+    if (number == ISO_NUMBER_NONE || !findings->list[number].text)
         return false;
-    *doubtful = findings->list[number - 1].doubt;
-    iso_free(findings->list[number - 1].text);
-    findings->list[number - 1].text = NULL;
+    *doubtful = findings->list[number].doubt;
+    iso_free(findings->list[number].text);
+    findings->list[number].text = NULL;
     return true;
 }
 
@@ -99,9 +82,9 @@ static void forget_unused_atoms(struct findings *findings)
     iso_atoms_init(&findings->atoms);
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->list[i];
-        finding->tids[0] = keep(findings, &all, finding->tids[0]);
-        finding->tids[1] = keep(findings, &all, finding->tids[1]);
-        finding->key = keep(findings, &all, finding->key);
+        finding->tids[0] = copy_atom(findings, &all, finding->tids[0]);
+        finding->tids[1] = copy_atom(findings, &all, finding->tids[1]);
+        finding->key = copy_atom(findings, &all, finding->key);
     }
     iso_atoms_release(&all);
 }
@@ -124,7 +107,7 @@ void findings_release(struct findings *findings)
     for (size_t i = 0; i < findings->count; i++)
         iso_free(findings->list[i].text);
     iso_free(findings->list);
-    iso_free(findings->slots);
+    iso_number_map_release(&findings->by_id);
     iso_atoms_release(&findings->atoms);
 }
 
@@ -134,7 +117,8 @@ void findings_validate(const struct findings *findings)
     assert(findings->count <= findings->capacity);
     assert(!findings->limit || findings->count <= (size_t)SLACK * findings->limit);
     for (size_t i = 0; i < findings->count; i++)
-        assert(!findings->list[i].text || (findings->mask && *slot_of(findings, findings->list[i].id)));
+        assert(!findings->list[i].text ||
+               iso_number_map_get(&findings->by_id, findings->list[i].id) != ISO_NUMBER_NONE);
 }
 #else
 void findings_validate(const struct findings *findings)

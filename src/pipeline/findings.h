@@ -3,6 +3,7 @@
 #define ISO_PIPELINE_FINDINGS_H
 
 #include "aion/aion.h"
+#include "base/number_map.h"
 
 /* What a verdict rests on (doubt.c). Transactions that it names: its own, the other one, who wrote what was expected,
  * and what was read. */
@@ -28,9 +29,8 @@ struct findings {
     struct iso_atoms atoms;
     struct finding *list;
     size_t count, capacity;
-    size_t *slots;  /* by id, open addressing: 0 free, else number in `list` + 1 */
-    size_t mask;    /* of `slots`; 0: there are none */
-    uint32_t limit; /* 0: none */
+    struct iso_number_map by_id; /* its place in `list` */
+    uint32_t limit;              /* 0: none */
 };
 
 struct finding *findings_add(struct findings *findings, const struct iso_aion_event *event, const char *text,
@@ -38,7 +38,7 @@ struct finding *findings_add(struct findings *findings, const struct iso_aion_ev
 void findings_trim(struct findings *findings); /* those above the limit go, if they are many */
 /* False: it is not among them. */
 bool findings_remove(struct findings *findings, uint64_t id, bool *doubtful);
-void findings_index(struct findings *findings); /* makes `slots` anew */
+void findings_index(struct findings *findings); /* makes `by_id` anew */
 /* With ISO_VALIDATE: each that stands is found by its id. Else it does nothing. */
 void findings_validate(const struct findings *findings);
 void findings_sort(struct findings *findings); /* into the order of reports, cut to the limit */

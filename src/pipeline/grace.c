@@ -67,7 +67,7 @@ static void climb(const struct iso_pipeline *pipeline, struct stairs *stairs, ui
 }
 
 /* What was promised by `time`. */
-static void pass(struct stairs *stairs, uint64_t time)
+static void reach_time(struct stairs *stairs, uint64_t time)
 {
     assert(stairs->first <= stairs->count);
     for (; stairs->first < stairs->count && stairs->list[stairs->first].time <= time; stairs->first++)
@@ -181,7 +181,7 @@ enum iso_status iso_pipeline_reached(struct iso_pipeline *pipeline, uint64_t tim
     grace->reached = time;
     if (!is_promising(pipeline, time))
         return ISO_OK;
-    pass(&grace->promise, time - pipeline->options.grace_ms);
+    reach_time(&grace->promise, time - pipeline->options.grace_ms);
     pipeline_advance(pipeline, now);
     return pipeline_recheck(pipeline, now, error);
 }

@@ -90,7 +90,7 @@ static void open_records(const struct opening *opening)
     of[ISO_BOOK_WAITING] = opening->join->waiting_records - opening->join->waiting_aborted;
 }
 
-static void take(uint64_t *from, uint64_t *of, uint64_t count)
+static void take_count(uint64_t *from, uint64_t *of, uint64_t count)
 {
     count = count < *from ? count : *from;
     *from -= count;
@@ -109,12 +109,12 @@ static void open_reads(const struct opening *opening)
     uint64_t unjudged = engine->reads_left < rest ? engine->reads_left : rest, *of = opening->books->of[ISO_UNIT_READS];
     rest -= unjudged;
     opening->books->came[ISO_UNIT_READS] = opening->intake->reads + join->before_reads;
-    take(&rest, &of[ISO_BOOK_WAITING],
-         waiting->reads + waiting->for_outcome + waiting->for_snapshot + waiting->for_schema);
-    take(&rest, &of[ISO_BOOK_FORGOTTEN], engine->reads_undecided);
-    take(&rest, &of[ISO_BOOK_UNJUDGED], stats->absent_altered + stats->excused_reads);
-    take(&rest, &of[ISO_BOOK_UNCOVERED], stats->left_out_reads);
-    take(&rest, &of[ISO_BOOK_DOUBTFUL], stats->doubted[ISO_EXT]);
+    take_count(&rest, &of[ISO_BOOK_WAITING],
+               waiting->reads + waiting->for_outcome + waiting->for_snapshot + waiting->for_schema);
+    take_count(&rest, &of[ISO_BOOK_FORGOTTEN], engine->reads_undecided);
+    take_count(&rest, &of[ISO_BOOK_UNJUDGED], stats->absent_altered + stats->excused_reads);
+    take_count(&rest, &of[ISO_BOOK_UNCOVERED], stats->left_out_reads);
+    take_count(&rest, &of[ISO_BOOK_DOUBTFUL], stats->doubted[ISO_EXT]);
     of[ISO_BOOK_JUDGED] = rest + opening->intake->elsewhere_reads;
     of[ISO_BOOK_UNJUDGED] += unjudged + gone[ISO_READS_OWN_ORDER] + gone[ISO_RECORDS_XA];
     of[ISO_BOOK_WAITING] += join->waiting_reads;

@@ -36,42 +36,23 @@ struct iso_pipeline_spelling {
 };
 
 struct iso_pipeline_options {
-    enum iso_level level;
-    bool session_order;
-    bool seeks_order; /* SER, where commits give the order of versions only: order.h */
-    uint32_t shards;
-    iso_aion_run run; /* of the shards, as in struct iso_aion_options; or NULL */
-    void *runner;
-    /* 0: no deadlines. Beside change streams and clients it begins with the end of the grace, and the reorder window,
-     * if it is on, also keeps tentative verdicts back until the grace has passed and half of it. */
-    uint64_t finality_timeout_ms;
-    uint64_t settle_ms;               /* as in struct iso_aion_options; without deadlines untimed */
-    uint64_t idle_timeout_ms;         /* 0: every input is waited for */
-    uint64_t grace_ms;                /* of message time; 0: nothing follows from message times */
-    uint64_t retention, memory_limit; /* as in struct iso_aion_options, and so are these: */
-    const char *spill;
-    bool spill_stays;
-    bool spill_all;
-    unsigned spill_segment_bits;
-    uint64_t (*memory_in_use)(void);
-    const char *changes; /* kind of the change streams, all of one database; NULL: none, and no join */
-    bool clients;        /* as in struct iso_join_options, if there are changes */
-    bool records_first;
-    enum iso_join_markers markers;
-    bool one_group;
-    bool xa; /* as in struct iso_join_options */
-    uint64_t patience_ms, waiting_limit;
+    /* The engine's, which the pipeline gives its callbacks and what follows from other options. With deadlines, beside
+     * change streams and clients, these begin with the end of the grace; and the reorder window, if it is on, also keeps
+     * tentative verdicts back until the grace has passed and half of it. */
+    struct iso_aion_options engine;
+    /* The join's, which the pipeline gives its routes. `kind` NULL: there are no change streams and no join. Without one
+     * `initial_known` counts, too. */
+    struct iso_join_options join;
+    bool seeks_order;         /* SER, where commits give the order of versions only: order.h */
+    uint64_t idle_timeout_ms; /* 0: every input is waited for */
+    uint64_t grace_ms;        /* of message time; 0: nothing follows from message times */
     void (*on_joined)(void *context, const struct iso_history *block); /* the joined history, block by block */
-    uint64_t
-        max_ahead; /* a watermark that lies further above every timestamp before it is a bad record; 0: clock.c says */
-    unsigned hlc_bits; /* timestamps {p,l} become p << hlc_bits | l; 0: pairs are refused */
+    uint64_t max_ahead; /* a watermark that lies further above all before it is a bad record; 0: clock.c says */
+    unsigned hlc_bits;  /* timestamps {p,l} become p << hlc_bits | l; 0: pairs are refused */
     enum iso_on_bad_record on_bad_record;
     uint32_t max_violations; /* in the summary; 0: all */
-    uint32_t max_per_key;    /* as in struct iso_aion_options */
-    bool judge_uncovered;    /* as in struct iso_join_options */
     bool strict_coverage;    /* operations on tables without a source make the verdict undecided */
     bool level_given;        /* the level was asked for, and is not just the default */
-    bool initial_known;      /* what was there before the streams begin, be it nothing */
     bool final_only;         /* no tentative and no retracted lines but for what had been final */
     /* Sees transactions of the block before the engine does; true: it takes them, and the engine is not to. Or NULL. */
     bool (*on_transactions)(void *context, const struct iso_history *block, uint32_t first, uint32_t count,

@@ -47,7 +47,7 @@ uint64_t pipeline_order_reads(const struct iso_pipeline *pipeline, const struct 
     return judged ? engine->reads_of[ISO_AION_READS_NO_START] : 0;
 }
 
-static void move(uint64_t *of, enum iso_book_class from, enum iso_book_class to, uint64_t count)
+static void move_count(uint64_t *of, enum iso_book_class from, enum iso_book_class to, uint64_t count)
 {
     of[from] -= count;
     of[to] += count;
@@ -60,14 +60,14 @@ void pipeline_order_open(const struct iso_pipeline *pipeline, const struct iso_a
     uint64_t *transactions = books->of[ISO_UNIT_TRANSACTIONS], *reads = books->of[ISO_UNIT_READS];
     if (!pipeline->options.seeks_order || (reason && strcmp(reason, waiting) != 0))
         return;
-    move(transactions, ISO_BOOK_UNPLACED, ISO_BOOK_JUDGED, transactions[ISO_BOOK_UNPLACED]);
-    move(reads, ISO_BOOK_UNPLACED, reason ? ISO_BOOK_WAITING : ISO_BOOK_JUDGED,
-         engine->reads_of[ISO_AION_READS_NO_START]);
+    move_count(transactions, ISO_BOOK_UNPLACED, ISO_BOOK_JUDGED, transactions[ISO_BOOK_UNPLACED]);
+    move_count(reads, ISO_BOOK_UNPLACED, reason ? ISO_BOOK_WAITING : ISO_BOOK_JUDGED,
+               engine->reads_of[ISO_AION_READS_NO_START]);
     if (!reason)
         return;
     books->waiting.for_order = transactions[ISO_BOOK_JUDGED];
     books->waiting.total += books->waiting.for_order;
-    move(transactions, ISO_BOOK_JUDGED, ISO_BOOK_WAITING, books->waiting.for_order);
+    move_count(transactions, ISO_BOOK_JUDGED, ISO_BOOK_WAITING, books->waiting.for_order);
 }
 
 const char *pipeline_order_outcome(const struct iso_pipeline *pipeline)

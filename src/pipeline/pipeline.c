@@ -9,12 +9,10 @@
 
 void iso_pipeline_options_init(struct iso_pipeline_options *options)
 {
-    *options = (struct iso_pipeline_options){.level = ISO_SI,
-                                             .session_order = true,
-                                             .shards = 1,
-                                             .retention = ISO_AION_FOREVER,
-                                             .max_violations = 1000,
-                                             .max_per_key = 1000};
+    *options = (struct iso_pipeline_options){.max_violations = 1000};
+    iso_aion_options_init(&options->engine);
+    options->engine.finality_timeout_ms = 0;
+    options->engine.max_per_key = 1000;
 }
 
 static bool is_whole_row(void *context, const char *key, size_t length)
@@ -26,66 +24,41 @@ static bool is_whole_row(void *context, const char *key, size_t length)
 static struct iso_aion *new_engine(struct iso_pipeline *pipeline)
 {
     const struct iso_pipeline_options *options = &pipeline->options;
-    struct iso_aion_options engine;
-    iso_aion_options_init(&engine);
-    engine.level = options->seeks_order ? ISO_SI : options->level;
+    struct iso_aion_options engine = options->engine;
+    bool joins = options->join.kind != NULL;
+    engine.level = options->seeks_order ? ISO_SI : engine.level;
     engine.overlaps = options->seeks_order;
-    engine.session_order = options->session_order;
-    engine.shards = options->shards;
-    engine.run = options->run;
-    engine.runner = options->runner;
-    engine.finality_timeout_ms = options->finality_timeout_ms;
-    engine.settle_ms = options->settle_ms;
-    if (options->changes && options->clients && options->finality_timeout_ms) {
+    engine.settle_untimed = !engine.finality_timeout_ms;
+    if (joins && options->join.clients && engine.finality_timeout_ms) {
         /* Rows without a record leave the join once no record can arrive: a little after the grace. Until then each
          * read of theirs seems wrong. */
+        engine.emit_after_ms = engine.settle_ms ? options->grace_ms + engine.finality_timeout_ms / 2 : 0;
         engine.finality_timeout_ms += options->grace_ms;
-        engine.emit_after_ms = options->settle_ms ? options->grace_ms + options->finality_timeout_ms / 2 : 0;
     }
-    engine.settle_untimed = !options->finality_timeout_ms;
-    engine.retention = options->retention;
-    engine.memory_limit = options->memory_limit;
-    engine.spill = options->spill;
-    engine.spill_stays = options->spill_stays;
-    engine.spill_all = options->spill_all;
-    engine.spill_segment_bits = options->spill_segment_bits;
-    engine.memory_in_use = options->memory_in_use;
-    engine.max_per_key = options->max_per_key;
     engine.grounds = true; /* each may be excused, or doubtful, by itself */
     engine.is_doubted = pipeline_is_doubted;
     engine.on_doubted_pairs = pipeline_doubted_pairs;
-    engine.conflict_window = options->changes ? pipeline_conflict_window : NULL;
+    engine.conflict_window = joins ? pipeline_conflict_window : NULL;
     engine.on_contradiction = options->on_bad_record == ISO_BAD_FAIL ? NULL : pipeline_contradiction;
     engine.on_late = pipeline_late;
     engine.emit = pipeline_emit;
     engine.context = pipeline;
-    engine.foreign = options->changes != NULL;
-    engine.is_whole_row = options->changes ? is_whole_row : NULL;
+    engine.foreign = joins;
+    engine.is_whole_row = joins ? is_whole_row : NULL;
     return iso_aion_new(&engine);
 }
 
 static struct iso_join *new_join(struct iso_pipeline *pipeline)
 {
-    const struct iso_pipeline_options *options = &pipeline->options;
-    return iso_join_new(&(struct iso_join_options){
-        .kind = options->changes,
-        .covers = routes_cover,
-        .is_whole_row = routes_have_whole_row,
-        .is_caseless = routes_are_caseless,
-        .is_unreported = routes_are_unreported,
-        .value_type = routes_value_type,
-        .context = &pipeline->routes,
-        .judge_uncovered = options->judge_uncovered,
-        .initial_known = options->initial_known,
-        .clients = options->clients,
-        .records_first = options->records_first,
-        .keep_joined = options->on_joined != NULL,
-        .markers = options->markers,
-        .one_group = options->one_group,
-        .xa = options->xa,
-        .patience_ms = options->patience_ms,
-        .waiting_limit = options->waiting_limit,
-    });
+    struct iso_join_options join = pipeline->options.join;
+    join.covers = routes_cover;
+    join.is_whole_row = routes_have_whole_row;
+    join.is_caseless = routes_are_caseless;
+    join.is_unreported = routes_are_unreported;
+    join.value_type = routes_value_type;
+    join.context = &pipeline->routes;
+    join.keep_joined = pipeline->options.on_joined != NULL;
+    return iso_join_new(&join);
 }
 
 struct iso_pipeline *iso_pipeline_new(const struct iso_pipeline_options *options)
@@ -94,7 +67,7 @@ struct iso_pipeline *iso_pipeline_new(const struct iso_pipeline_options *options
     pipeline->options = *options;
     pipeline_order_init(pipeline);
     pipeline->engine = new_engine(pipeline);
-    pipeline->join = options->changes ? new_join(pipeline) : NULL;
+    pipeline->join = options->join.kind ? new_join(pipeline) : NULL;
     iso_inputs_init(&pipeline->inputs.names);
     pipeline_batch_init(&pipeline->batch);
     reports_init(&pipeline->reports, options->max_violations);
@@ -144,7 +117,7 @@ void iso_pipeline_initial(struct iso_pipeline *pipeline, const struct iso_histor
 
 void iso_pipeline_begins(struct iso_pipeline *pipeline, int64_t offset)
 {
-    pipeline->doubts.midway |= offset > 0 && !pipeline->options.initial_known;
+    pipeline->doubts.midway |= offset > 0 && !pipeline->options.join.initial_known;
 }
 
 /* ---- transactions, to the engine ---- */

@@ -21,7 +21,7 @@ struct unlisted {
         uint64_t violations;
     } * list;
     uint32_t count, capacity;
-    uint32_t *slots, mask; /* 0: empty, else number in `list` + 1 */
+    struct iso_number_map by_name; /* axiom and name: its place in `list` */
 };
 
 struct reports {

@@ -89,7 +89,7 @@ static struct iso_spellers spellers_of(const struct iso_pipeline *pipeline, cons
 {
     enum iso_violation_kind kind = event->kind;
     bool probe = pipeline_is_probe(event, &kind), of_rows = event->axiom == ISO_CDC || probe;
-    bool has_records = pipeline->options.clients || pipeline->stats.intake.records;
+    bool has_records = pipeline->options.join.clients || pipeline->stats.intake.records;
     return (struct iso_spellers){.client = has_records && !(of_rows && kind == ISO_BEFORE_IMAGE),
                                  .write = of_rows && (kind == ISO_OTHER_VALUE || kind == ISO_MISSING)};
 }
@@ -114,7 +114,7 @@ static void keep_name(char *into, struct iso_json_text table, const char *column
 }
 
 /* `again`: what is compared now may have been before. */
-static void note(struct iso_pipeline *pipeline, const struct iso_pipeline_spelling *found, bool again)
+static void note_spelling(struct iso_pipeline *pipeline, const struct iso_pipeline_spelling *found, bool again)
 {
     struct spellings *spellings = &pipeline->spellings;
     for (uint32_t i = 0; i < spellings->count; i++)
@@ -148,7 +148,7 @@ static void note_column(struct table *table, const struct texts *texts, const st
     keep_name(found.column, table->name, difference->column);
     memcpy(found.stream, difference->one, sizeof found.stream);
     memcpy(found.other, difference->other, sizeof found.other);
-    note(table->pipeline, &found, texts->again);
+    note_spelling(table->pipeline, &found, texts->again);
 }
 
 static void note_value(struct table *table, const struct texts *texts)

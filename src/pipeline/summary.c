@@ -20,13 +20,13 @@ static bool judges_reads(const struct iso_pipeline *pipeline, const struct iso_p
 /* Whether isolation is asked about: without clients it only is if a level was asked for. */
 static bool asks_for_level(const struct iso_pipeline *pipeline)
 {
-    return !pipeline->join || pipeline->options.clients || pipeline->routes.expects_records ||
+    return !pipeline->join || pipeline->options.join.clients || pipeline->routes.expects_records ||
            pipeline->options.level_given;
 }
 
 const char *iso_pipeline_level_name(const struct iso_pipeline *pipeline)
 {
-    return asks_for_level(pipeline) ? iso_level_name(pipeline->options.level) : "cdc";
+    return asks_for_level(pipeline) ? iso_level_name(pipeline->options.engine.level) : "cdc";
 }
 
 bool iso_pipeline_left_out(const struct iso_pipeline *pipeline, uint32_t number, struct iso_join_left_out *left_out)
@@ -114,7 +114,7 @@ static const char *reason_of(const struct iso_pipeline *pipeline, const struct i
         return "waiting";
     if (pipeline_order_reason(pipeline))
         return pipeline_order_reason(pipeline);
-    if (stats->join.without_start && pipeline->options.level == ISO_SI && !allow_unjudged)
+    if (stats->join.without_start && pipeline->options.engine.level == ISO_SI && !allow_unjudged)
         return "no-start-timestamp";
     if (engine->reads_undecided || engine->writes_undecided || engine->sessions_undecided || engine->beyond_retention ||
         engine->outcomes_lost)

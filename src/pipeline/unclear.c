@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/memory.h"
 #include "pipeline/pipeline_private.h"
 
@@ -14,10 +13,8 @@ enum { COMPARISONS_MAX = 4 << 20 };
 
 /* The writes of a history, by key. */
 struct writes {
-    const struct iso_history *history;
-    uint32_t *first, *list; /* of key k: operations list[first[k]] to list[first[k + 1] - 1] */
-    uint32_t *slots;        /* by key and value: number in the list + 1 */
-    size_t mask;
+    uint32_t *first, *list;       /* of key k: operations list[first[k]] to list[first[k + 1] - 1] */
+    struct iso_number_map values; /* of keys and values that are written: an operation */
 };
 
 static bool is_write(const struct iso_history *history, uint32_t operation)
@@ -26,23 +23,10 @@ static bool is_write(const struct iso_history *history, uint32_t operation)
            !iso_atom_is_unknown(&history->atoms, history->value[operation]);
 }
 
-static uint32_t *slot_of(const struct writes *writes, uint32_t key, iso_atom value)
-{
-    const struct iso_history *history = writes->history;
-    size_t at = iso_hash_pair(key, value) & writes->mask;
-    for (; writes->slots[at]; at = (at + 1) & writes->mask) {
-        uint32_t o = writes->list[writes->slots[at] - 1];
-        if (history->key[o] == key && history->value[o] == value)
-            break;
-    }
-    return &writes->slots[at];
-}
-
 static void index_writes(struct writes *writes, const struct iso_history *history)
 {
     uint32_t count = 0;
-    size_t size = 64;
-    *writes = (struct writes){.history = history};
+    *writes = (struct writes){0};
     writes->first = iso_allocate_zeroed(history->key_count + 2u, sizeof *writes->first);
     for (uint32_t o = 0; o < history->operation_count; o++)
         if (is_write(history, o)) {
@@ -51,16 +35,12 @@ static void index_writes(struct writes *writes, const struct iso_history *histor
         }
     for (uint32_t key = 0; key < history->key_count; key++)
         writes->first[key + 2] += key ? writes->first[key + 1] : 0;
-    while (size < 2 * (size_t)count)
-        size *= 2;
     writes->list = iso_allocate((count + 1u) * sizeof *writes->list);
-    writes->slots = iso_allocate_zeroed(size, sizeof *writes->slots);
-    writes->mask = size - 1;
+    iso_number_map_reserve(&writes->values, count);
     for (uint32_t o = 0; o < history->operation_count; o++)
         if (is_write(history, o)) {
-            uint32_t place = writes->first[history->key[o] + 1]++;
-            writes->list[place] = o;
-            *slot_of(writes, history->key[o], history->value[o]) = place + 1;
+            writes->list[writes->first[history->key[o] + 1]++] = o;
+            iso_number_map_put(&writes->values, iso_number_pair(history->key[o], history->value[o]), o);
         }
 }
 
@@ -68,7 +48,7 @@ static void release(struct writes *writes)
 {
     iso_free(writes->first);
     iso_free(writes->list);
-    iso_free(writes->slots);
+    iso_number_map_release(&writes->values);
 }
 
 static struct iso_json_text text_of(const struct iso_history *history, iso_atom atom, char buffer[ISO_ATOM_TEXT_MAX])
@@ -114,7 +94,7 @@ uint64_t iso_pipeline_drop_unclear(struct iso_pipeline *pipeline, struct iso_his
     for (uint32_t o = 0; o < history->operation_count; o++) {
         iso_atom value = history->value[o];
         if (iso_kind_of(history, o) != ISO_READ || value == ISO_ABSENT || iso_atom_is_unknown(&history->atoms, value) ||
-            *slot_of(&writes, history->key[o], value))
+            iso_number_map_get(&writes.values, iso_number_pair(history->key[o], value)) != ISO_NUMBER_NONE)
             continue;
         drops[o] = find_likeness(pipeline, &writes, history, o, &left) == ISO_VALUES_UNCLEAR;
         dropped += drops[o];

@@ -6,49 +6,24 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/hash.h"
 #include "base/memory.h"
 #include "history/archive.h"
 #include "pipeline/pipeline_private.h"
 #include "verdict/reported.h"
 
-static bool is_of(const struct unlisted_count *count, enum iso_axiom axiom, iso_atom name)
+static uint64_t name_of(enum iso_axiom axiom, iso_atom name)
 {
-    return count->axiom == axiom && count->name == name;
-}
-
-static uint32_t *slot_of(const struct unlisted *unlisted, enum iso_axiom axiom, iso_atom name)
-{
-    uint32_t slot = (uint32_t)iso_hash_pair((uint32_t)axiom, name) & unlisted->mask;
-    while (unlisted->slots[slot] && !is_of(&unlisted->list[unlisted->slots[slot] - 1], axiom, name))
-        slot = (slot + 1) & unlisted->mask;
-    return &unlisted->slots[slot];
-}
-
-/* Room in the table for one more. */
-static void index_all(struct unlisted *unlisted)
-{
-    uint32_t slots = 64;
-    while (slots < 2 * (unlisted->count + 1))
-        slots *= 2;
-    iso_free(unlisted->slots);
-    unlisted->slots = iso_allocate_zeroed(slots, sizeof *unlisted->slots);
-    unlisted->mask = slots - 1;
-    for (uint32_t i = 0; i < unlisted->count; i++)
-        *slot_of(unlisted, unlisted->list[i].axiom, unlisted->list[i].name) = i + 1;
+    return iso_number_pair((uint32_t)axiom, name);
 }
 
 static struct unlisted_count *count_of(struct unlisted *unlisted, enum iso_axiom axiom, iso_atom name)
 {
-    if (!unlisted->slots || 2 * (unlisted->count + 1) > unlisted->mask)
-        index_all(unlisted);
-    uint32_t *slot = slot_of(unlisted, axiom, name);
-    if (*slot)
-        return &unlisted->list[*slot - 1];
-    ISO_GROW(unlisted->list, unlisted->count, unlisted->capacity);
-    unlisted->list[unlisted->count] = (struct unlisted_count){.axiom = axiom, .name = name};
-    *slot = ++unlisted->count;
-    return &unlisted->list[unlisted->count - 1];
+    uint32_t number = iso_number_map_add(&unlisted->by_name, name_of(axiom, name), unlisted->count);
+    if (number == unlisted->count) {
+        ISO_GROW(unlisted->list, unlisted->count, unlisted->capacity);
+        unlisted->list[unlisted->count++] = (struct unlisted_count){.axiom = axiom, .name = name};
+    }
+    return &unlisted->list[number];
 }
 
 void pipeline_count_unlisted(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
@@ -68,7 +43,7 @@ void pipeline_count_unlisted(struct iso_pipeline *pipeline, const struct iso_aio
 static uint64_t id_of(const struct iso_pipeline *pipeline, const struct unlisted_count *count)
 {
     const struct iso_atoms *atoms = &pipeline->reports.unlisted.atoms;
-    struct iso_aion_event event = {.level = pipeline->options.level,
+    struct iso_aion_event event = {.level = pipeline->options.engine.level,
                                    .axiom = count->axiom,
                                    .transaction = {.atoms = atoms, .tid = ISO_ABSENT},
                                    .other = {.atoms = atoms, .tid = ISO_ABSENT},
@@ -108,13 +83,13 @@ void unlisted_archive(struct iso_archive *archive, struct unlisted *unlisted)
 {
     iso_atoms_archive(archive, &unlisted->atoms);
     ISO_ARCHIVE_ANY(archive, "unlisted", ISO_ARCHIVE_HEAP, unlisted->list, unlisted->count, unlisted->capacity);
-    if (archive->restoring && archive->error->status == ISO_OK)
-        index_all(unlisted);
+    for (uint32_t i = 0; archive->restoring && i < unlisted->count; i++)
+        iso_number_map_put(&unlisted->by_name, name_of(unlisted->list[i].axiom, unlisted->list[i].name), i);
 }
 
 void unlisted_release(struct unlisted *unlisted)
 {
     iso_atoms_release(&unlisted->atoms);
     iso_free(unlisted->list);
-    iso_free(unlisted->slots);
+    iso_number_map_release(&unlisted->by_name);
 }

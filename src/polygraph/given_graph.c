@@ -214,7 +214,7 @@ static uint32_t find_short_cycle(struct walk *walk)
     return best;
 }
 
-static void say_order(const struct walk *walk, uint32_t earlier, uint32_t later, uint32_t key)
+static void emit_order(const struct walk *walk, uint32_t earlier, uint32_t later, uint32_t key)
 {
     const struct engine *engine = walk->engine;
     iso_evidence_lemma(&engine->result->evidence, ISO_LEMMA_VERSIONS, ISO_NONE);
@@ -231,9 +231,9 @@ static void reject_cycle(struct walk *walk, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         const struct step *step = &walk->found[i];
         if (step->kind == ISO_EDGE_WW)
-            say_order(walk, step->from, step->to, step->key);
+            emit_order(walk, step->from, step->to, step->key);
         else if (step->kind == ISO_EDGE_RW && step->via != INITIAL)
-            say_order(walk, engine->writes.transaction[step->via], step->to, step->key);
+            emit_order(walk, engine->writes.transaction[step->via], step->to, step->key);
     }
     result->cycle_lemma = result->evidence.lemma_count;
     iso_evidence_lemma(&result->evidence, ISO_LEMMA_CYCLE, ISO_NONE);

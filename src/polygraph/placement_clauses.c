@@ -21,7 +21,7 @@ struct term {
     uint32_t a, b;
 };
 
-struct told_clause {
+struct placement_clause {
     size_t end; /* of its terms */
     uint32_t list;
 };
@@ -32,7 +32,7 @@ struct placement_clauses {
     uint32_t list_number;
     struct term *terms; /* of all clauses so far */
     size_t term_count, term_capacity;
-    struct told_clause *clauses;
+    struct placement_clause *clauses;
     uint32_t clause_count, clause_capacity;
     uint32_t first_held_back; /* that the solver does not have */
     bool *likely;             /* by placement */
@@ -52,7 +52,7 @@ static void end_clause(struct placement_clauses *clauses_of_lists)
 {
     ISO_GROW_COLUMN(clauses_of_lists->clauses, clauses_of_lists->clause_count, clauses_of_lists->clause_capacity);
     clauses_of_lists->clauses[clauses_of_lists->clause_count++] =
-        (struct told_clause){clauses_of_lists->term_count, clauses_of_lists->list_number};
+        (struct placement_clause){clauses_of_lists->term_count, clauses_of_lists->list_number};
 }
 
 static const struct placement *items_of(const struct placement_clauses *clauses_of_lists)

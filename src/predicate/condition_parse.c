@@ -35,7 +35,7 @@ static bool is_at(const struct parser *parser, enum predicate_word_kind kind)
     return parser->lexer.word.kind == kind;
 }
 
-static bool next(struct parser *parser)
+static bool next_word(struct parser *parser)
 {
     return predicate_lexer_next(&parser->lexer);
 }
@@ -48,7 +48,7 @@ static bool refuse(struct parser *parser, const char *expected)
 /* Takes the word; false if it is another. */
 static bool expect(struct parser *parser, enum predicate_word_kind kind, const char *expected)
 {
-    return is_at(parser, kind) ? next(parser) : refuse(parser, expected);
+    return is_at(parser, kind) ? next_word(parser) : refuse(parser, expected);
 }
 
 static bool deeper(struct parser *parser)
@@ -165,7 +165,7 @@ static bool parse_column(struct parser *parser, struct operand *operand)
         condition->columns[condition->column_count++] = column;
     }
     condition->names.used = before;
-    if (!next(parser))
+    if (!next_word(parser))
         return false;
     return !is_at(parser, PREDICATE_OPEN) || refuse(parser, "an operator: functions are not taken");
 }
@@ -180,7 +180,7 @@ static struct condition_literal literal_at(struct parser *parser, enum condition
 static bool end_literal(struct parser *parser, struct condition_literal *literal)
 {
     literal->length = (uint32_t)(parser->condition->names.used - literal->start);
-    return next(parser);
+    return next_word(parser);
 }
 
 static int hex_digit(char byte)
@@ -212,7 +212,7 @@ static bool parse_number(struct parser *parser, struct condition_literal *litera
 {
     bool negative = is_at(parser, PREDICATE_MINUS);
     *literal = literal_at(parser, CONDITION_NUMBER);
-    if ((negative || is_at(parser, PREDICATE_PLUS)) && !next(parser))
+    if ((negative || is_at(parser, PREDICATE_PLUS)) && !next_word(parser))
         return false;
     if (!is_at(parser, PREDICATE_NUMBER))
         return refuse(parser, "a number behind its sign");
@@ -264,7 +264,7 @@ static bool parse_operand(struct parser *parser, struct operand *operand)
 {
     if (!is_at(parser, PREDICATE_OPEN))
         return parse_plain_operand(parser, operand);
-    bool fine = deeper(parser) && next(parser) && parse_operand(parser, operand) &&
+    bool fine = deeper(parser) && next_word(parser) && parse_operand(parser, operand) &&
                 expect(parser, PREDICATE_CLOSE, "')': only a column or a constant is compared");
     parser->depth--;
     return fine;
@@ -295,7 +295,7 @@ static unsigned orders_of(enum predicate_word_kind kind)
 static bool parse_compare(struct parser *parser, const struct operand *left, unsigned accepted)
 {
     struct operand right;
-    if (!next(parser) || !parse_operand(parser, &right))
+    if (!next_word(parser) || !parse_operand(parser, &right))
         return false;
     emit_compare(parser, left, accepted, &right);
     return true;
@@ -304,7 +304,7 @@ static bool parse_compare(struct parser *parser, const struct operand *left, uns
 static bool parse_between(struct parser *parser, const struct operand *left, bool is_not)
 {
     struct operand low, high;
-    if (!next(parser) || !parse_operand(parser, &low) || !expect(parser, PREDICATE_AND, "AND of a BETWEEN") ||
+    if (!next_word(parser) || !parse_operand(parser, &low) || !expect(parser, PREDICATE_AND, "AND of a BETWEEN") ||
         !parse_operand(parser, &high))
         return false;
     emit_compare(parser, left, ISO_ORDER_GREATER | ISO_ORDER_EQUAL, &low);
@@ -319,11 +319,11 @@ static bool parse_in(struct parser *parser, const struct operand *left, bool is_
     struct operand item = {.is_column = false};
     uint32_t mark = parser->condition->equality_count;
     uint16_t first = 0, count = 0, operand = 0;
-    if (!next(parser) || !expect(parser, PREDICATE_OPEN, "'(' and the constants of the list"))
+    if (!next_word(parser) || !expect(parser, PREDICATE_OPEN, "'(' and the constants of the list"))
         return false;
     operand = operand_of(parser, left, NULL);
     do {
-        if (count && !next(parser))
+        if (count && !next_word(parser))
             return false;
         if (!parse_constant(parser, &item.literal, "a constant of the list"))
             return false;
@@ -347,7 +347,7 @@ static bool parse_like(struct parser *parser, const struct operand *left, bool i
     struct operand pattern = {.is_column = false};
     if (!left->is_column)
         return refuse(parser, "a column before LIKE");
-    if (!next(parser))
+    if (!next_word(parser))
         return false;
     if (!is_at(parser, PREDICATE_STRING))
         return refuse(parser, "a pattern: 'text' or 'prefix%'");
@@ -373,11 +373,11 @@ static bool parse_like(struct parser *parser, const struct operand *left, bool i
 static bool parse_is(struct parser *parser, const struct expression *left)
 {
     bool is_not = false, is_null;
-    if (!next(parser))
+    if (!next_word(parser))
         return false;
     if (is_at(parser, PREDICATE_NOT)) {
         is_not = true;
-        if (!next(parser))
+        if (!next_word(parser))
             return false;
     }
     is_null = is_at(parser, PREDICATE_NULL);
@@ -395,13 +395,13 @@ static bool parse_is(struct parser *parser, const struct expression *left)
         emit(parser, (struct condition_step){.code = CONDITION_OUTCOME, .set = (uint8_t)outcome});
     }
     emit_not(parser, is_not);
-    return next(parser);
+    return next_word(parser);
 }
 
 static bool parse_brackets(struct parser *parser, struct expression *expression)
 {
     bool fine =
-        deeper(parser) && next(parser) && parse_any(parser, expression) &&
+        deeper(parser) && next_word(parser) && parse_any(parser, expression) &&
         expect(parser, PREDICATE_CLOSE,
                is_at(parser, PREDICATE_COMMA) ? "')': lists stand behind IN only" : "an operator, AND, OR or ')'");
     parser->depth--;
@@ -416,7 +416,7 @@ static bool parse_behind(struct parser *parser, const struct operand *left, bool
     *is_test = true;
     if (orders)
         return parse_compare(parser, left, orders);
-    if (is_not && !next(parser))
+    if (is_not && !next_word(parser))
         return false;
     switch (parser->lexer.word.kind) {
     case PREDICATE_BETWEEN:
@@ -460,7 +460,7 @@ static bool parse_factor(struct parser *parser, struct expression *expression)
     if (!is_at(parser, PREDICATE_NOT))
         return parse_test(parser, expression);
     uint32_t mark = parser->condition->equality_count;
-    if (!deeper(parser) || !next(parser) || !parse_factor(parser, expression))
+    if (!deeper(parser) || !next_word(parser) || !parse_factor(parser, expression))
         return false;
     parser->depth--;
     emit_truth(parser, expression);
@@ -491,7 +491,7 @@ static bool parse_term(struct parser *parser, struct expression *expression)
     while (is_at(parser, PREDICATE_AND)) {
         emit_truth(parser, expression);
         uint32_t skip = emit_skip(parser, ISO_TRUTH_FALSE);
-        if (!next(parser) || !parse_factor(parser, &right))
+        if (!next_word(parser) || !parse_factor(parser, &right))
             return false;
         emit_truth(parser, &right);
         expression->is_operand = false;
@@ -509,7 +509,7 @@ static bool parse_any(struct parser *parser, struct expression *expression)
     while (is_at(parser, PREDICATE_OR)) {
         emit_truth(parser, expression);
         uint32_t skip = emit_skip(parser, ISO_TRUTH_TRUE);
-        if (!next(parser) || !parse_term(parser, &right))
+        if (!next_word(parser) || !parse_term(parser, &right))
             return false;
         emit_truth(parser, &right);
         expression->is_operand = false;

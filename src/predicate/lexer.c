@@ -117,7 +117,7 @@ static char byte_at(const struct predicate_lexer *lexer, const char *at)
 
 /* ---- words ---- */
 
-static bool take(struct predicate_lexer *lexer, enum predicate_word_kind kind, const char *end)
+static bool take_word(struct predicate_lexer *lexer, enum predicate_word_kind kind, const char *end)
 {
     lexer->word.kind = kind;
     lexer->word.text.length = (size_t)(end - lexer->word.text.at);
@@ -150,7 +150,7 @@ static bool take_quoted(struct predicate_lexer *lexer, enum predicate_word_kind 
                       what);
     if (kind != PREDICATE_STRING && kind != PREDICATE_BYTES && end - from == 2)
         return refuse(lexer, (struct iso_json_text){from, 2}, ", expected ", "a name between the quotes");
-    return take(lexer, kind, end);
+    return take_word(lexer, kind, end);
 }
 
 static bool take_name(struct predicate_lexer *lexer)
@@ -163,7 +163,7 @@ static bool take_name(struct predicate_lexer *lexer)
         return take_quoted(lexer, PREDICATE_BYTES, end, "these bytes: an even number of hex digits in quotes");
     if (byte_at(lexer, end) == '\'')
         return refuse(lexer, name, " before a string: ", "write a plain 'string'");
-    take(lexer, PREDICATE_NAME, end);
+    take_word(lexer, PREDICATE_NAME, end);
     for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
         if (predicate_word_is(&lexer->word, keywords[i].word))
             lexer->word.kind = keywords[i].kind;
@@ -191,7 +191,7 @@ static bool take_number(struct predicate_lexer *lexer)
     if (is_of_name(next) || next == '.' || next == '\'')
         return refuse(lexer, (struct iso_json_text){lexer->at, (size_t)(end + 1 - lexer->at)}, ", expected ",
                       "a decimal number");
-    return take(lexer, PREDICATE_NUMBER, end);
+    return take_word(lexer, PREDICATE_NUMBER, end);
 }
 
 static bool take_sign(struct predicate_lexer *lexer)
@@ -215,7 +215,7 @@ static bool take_sign(struct predicate_lexer *lexer)
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
         size_t length = strlen(signs[i].sign);
         if (length <= left && !memcmp(lexer->at, signs[i].sign, length))
-            return take(lexer, signs[i].kind, lexer->at + length);
+            return take_word(lexer, signs[i].kind, lexer->at + length);
     }
     return refuse(lexer, (struct iso_json_text){lexer->at, 1}, ", expected ", "a column, a constant or an operator");
 }
@@ -227,7 +227,7 @@ bool predicate_lexer_next(struct predicate_lexer *lexer)
     lexer->word.text = (struct iso_json_text){lexer->at, 0};
     char byte = byte_at(lexer, lexer->at);
     if (lexer->at == lexer->end)
-        return take(lexer, PREDICATE_END, lexer->at);
+        return take_word(lexer, PREDICATE_END, lexer->at);
     if (begins_name(byte))
         return take_name(lexer);
     if (is_digit(byte) || (byte == '.' && is_digit(byte_at(lexer, lexer->at + 1))))

@@ -97,32 +97,54 @@ struct timespec recorder_deadline(unsigned seconds)
     return time;
 }
 
-static bool put_part(char *key, size_t size, size_t *used, const char *part)
+/* Adds the text with each character of `special` as its escape. */
+static bool put_escaped(char *key, size_t size, size_t *used, const char *text, const char *special)
 {
-    for (; *part; part++) {
-        const char *escaped = *part == '%' ? "%25" : *part == '/' ? "%2F" : *part == ',' ? "%2C" : NULL;
-        size_t length = escaped ? 3 : 1;
+    for (; *text; text++) {
+        const char *escape = !strchr(special, *text) ? NULL
+                             : *text == '%'          ? "%25"
+                             : *text == '/'          ? "%2F"
+                             : *text == ','          ? "%2C"
+                                                     : "%23";
+        size_t length = escape ? 3 : 1;
         if (length >= size - *used)
             return false;
-        memcpy(key + *used, escaped ? escaped : part, length);
+        memcpy(key + *used, escape ? escape : text, length);
         *used += length;
     }
     return true;
 }
 
-bool iso_recorder_key(char *key, size_t size, const char *table, const char *const *parts, size_t count)
+static bool put_mark(char *key, size_t size, size_t *used, char mark)
 {
-    size_t used = strlen(table);
-    if (used >= size)
+    if (size - *used < 2)
         return false;
-    memcpy(key, table, used);
+    key[(*used)++] = mark;
+    return true;
+}
+
+/* In keys of rows `#` is special, since behind it stands a cell's column. */
+static bool put_key(char *key, size_t size, const char *table, const char *const *parts, size_t count, bool is_row)
+{
+    size_t used = 0;
+    if (size == 0 || (table && !put_escaped(key, size, &used, table, is_row ? "#" : "")))
+        return false;
     for (size_t i = 0; i < count; i++) {
-        if (size - used < 2)
+        if ((i > 0 || table) && !put_mark(key, size, &used, i > 0 ? ',' : '/'))
             return false;
-        key[used++] = i > 0 ? ',' : '/';
-        if (!put_part(key, size, &used, parts[i]))
+        if (!put_escaped(key, size, &used, parts[i], is_row ? "%/,#" : "%/,"))
             return false;
     }
     key[used] = '\0';
     return true;
+}
+
+bool iso_recorder_key(char *key, size_t size, const char *table, const char *const *parts, size_t count)
+{
+    return put_key(key, size, table, parts, count, false);
+}
+
+bool iso_recorder_row_key(char *key, size_t size, const char *table, const char *const *parts, size_t count)
+{
+    return put_key(key, size, table, parts, count, true);
 }

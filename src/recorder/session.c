@@ -1,28 +1,11 @@
 /* A session's record: operations are appended to its text as they come, the rest is put around them at the
  * end. */
 #define _GNU_SOURCE
-#include "recorder/recorder_private.h"
+#include "recorder/session.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct iso_recorder_session {
-    struct iso_recorder *recorder;
-    struct recorder_floor floor;
-    char *sid;
-    struct recorder_text head;          /* {"sid":"SID","tid":"SID : what all records of the session start with */
-    struct recorder_text record;        /* head, number, operations */
-    struct recorder_text statement;     /* what every operation of the statement ends with: ,"snapshot":"..." */
-    struct recorder_text snapshot, xid; /* of the transaction; empty: not known */
-    size_t tid_first, tid_length;       /* where in `record` the tid is, with its quotes */
-    size_t operations;                  /* where they begin */
-    uint64_t sno;
-    uint64_t sts, cts;
-    bool has_sts, has_cts, writes_from_stream;
-    bool open;  /* between begin and end */
-    bool given; /* in-band, and counted */
-};
 
 static void clear_text(struct recorder_text *text)
 {
@@ -77,6 +60,7 @@ void iso_recorder_begin(struct iso_recorder_session *session)
     clear_text(&session->snapshot);
     clear_text(&session->xid);
     session->has_sts = session->has_cts = session->writes_from_stream = session->given = false;
+    session->query = (struct recorder_query){0};
     session->open = true;
     atomic_store(&session->floor.xmin, atomic_load(&session->recorder->floors.newest));
     recorder_put_bytes(&session->record, session->head.bytes, session->head.used);
@@ -105,6 +89,7 @@ void iso_recorder_tid(struct iso_recorder_session *session, const char *tid)
         memcpy(record->bytes + first, name.bytes, name.used);
         record->used = first + name.used + behind;
         session->operations += name.used - length;
+        session->query.first += session->query.first ? name.used - length : 0;
         session->tid_length = name.used;
     }
     free(name.bytes);
@@ -188,7 +173,7 @@ void iso_recorder_statement_lock(struct iso_recorder_session *session)
     recorder_put(&session->statement, ",\"lock\":true");
 }
 
-static void put_value(struct recorder_text *text, const char *value)
+void recorder_put_value(struct recorder_text *text, const char *value)
 {
     if (!value)
         recorder_put(text, "null");
@@ -198,21 +183,33 @@ static void put_value(struct recorder_text *text, const char *value)
         recorder_put_string(text, value);
 }
 
-/* ,{"t":"r","k":"..." : the caller goes on. */
-static bool start_operation(struct iso_recorder_session *session, char type, const char *key)
+void recorder_drop_query(struct iso_recorder_session *session)
 {
-    if (!session || !session->open)
-        return false;
-    struct recorder_text *record = &session->record;
-    bool first = record->used && record->bytes[record->used - 1] == '[';
-    char start[] = ",{\"t\":\"?\",\"k\":";
-    start[7] = type;
-    recorder_put(record, first ? start + 1 : start);
-    recorder_put_string(record, key);
-    return true;
+    if (session->query.first) {
+        session->record.used = session->query.first;
+        session->record.failed = session->query.had_failed;
+    }
+    session->query = (struct recorder_query){0};
 }
 
-static void end_operation(struct iso_recorder_session *session)
+struct recorder_text *recorder_start(struct iso_recorder_session *session, char type, const char *member,
+                                     const char *name)
+{
+    if (!session || !session->open)
+        return NULL;
+    recorder_drop_query(session);
+    struct recorder_text *record = &session->record;
+    bool first = record->used && record->bytes[record->used - 1] == '[';
+    char start[] = ",{\"t\":\"?\",\"";
+    start[7] = type;
+    recorder_put(record, first ? start + 1 : start);
+    recorder_put(record, member);
+    recorder_put(record, "\":");
+    recorder_put_string(record, name);
+    return record;
+}
+
+void recorder_end_operation(struct iso_recorder_session *session)
 {
     if (session->statement.failed)
         session->record.failed = true;
@@ -222,11 +219,12 @@ static void end_operation(struct iso_recorder_session *session)
 
 static void add_operation(struct iso_recorder_session *session, char type, const char *key, const char *value)
 {
-    if (!start_operation(session, type, key))
+    struct recorder_text *record = recorder_start(session, type, "k", key);
+    if (!record)
         return;
-    recorder_put(&session->record, ",\"v\":");
-    put_value(&session->record, value);
-    end_operation(session);
+    recorder_put(record, ",\"v\":");
+    recorder_put_value(record, value);
+    recorder_end_operation(session);
 }
 
 void iso_recorder_read(struct iso_recorder_session *session, const char *key, const char *value)
@@ -246,35 +244,43 @@ void iso_recorder_append(struct iso_recorder_session *session, const char *key, 
 
 void iso_recorder_delete(struct iso_recorder_session *session, const char *key)
 {
-    if (start_operation(session, 'd', key))
-        end_operation(session);
+    if (recorder_start(session, 'd', "k", key))
+        recorder_end_operation(session);
 }
 
 void iso_recorder_read_list(struct iso_recorder_session *session, const char *key, const char *const *elements,
                             size_t count)
 {
-    if (!start_operation(session, 'r', key))
+    struct recorder_text *record = recorder_start(session, 'r', "k", key);
+    if (!record)
         return;
-    recorder_put(&session->record, ",\"v\":[");
+    recorder_put(record, ",\"v\":[");
     for (size_t i = 0; i < count; i++) {
         if (i > 0)
-            recorder_put(&session->record, ",");
-        put_value(&session->record, elements[i]);
+            recorder_put(record, ",");
+        recorder_put_value(record, elements[i]);
     }
-    recorder_put(&session->record, "]");
-    end_operation(session);
+    recorder_put(record, "]");
+    recorder_end_operation(session);
+}
+
+/* Where the operations end that are whole. */
+static size_t end_of_operations(const struct iso_recorder_session *session)
+{
+    return (session->query.first ? session->query.first : session->record.used) - session->operations;
 }
 
 size_t iso_recorder_mark(const struct iso_recorder_session *session)
 {
-    return session && session->open ? session->record.used - session->operations : 0;
+    return session && session->open ? end_of_operations(session) : 0;
 }
 
 void iso_recorder_rollback_to(struct iso_recorder_session *session, size_t mark)
 {
     if (!session || !session->open)
         return;
-    assert(mark <= session->record.used - session->operations);
+    recorder_drop_query(session);
+    assert(mark <= end_of_operations(session));
     session->record.used = session->operations + mark;
 }
 
@@ -317,6 +323,7 @@ const char *iso_recorder_in_band(struct iso_recorder_session *session)
 {
     if (!session || !session->open)
         return NULL;
+    recorder_drop_query(session);
     struct recorder_text *record = &session->record;
     size_t operations = record->used;
     finish_record(session, "committed");
@@ -345,6 +352,7 @@ static void end_transaction(struct iso_recorder_session *session, const char *st
 {
     if (!session || !session->open)
         return;
+    recorder_drop_query(session);
     session->open = false;
     session->sno++;
     if (session->recorder->sink)

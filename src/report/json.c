@@ -18,7 +18,7 @@ struct iso_reported_atom report_tid(const struct iso_history *history, uint32_t 
 
 struct iso_reported_value report_value(const struct iso_history *history, const struct iso_value *value)
 {
-    return (struct iso_reported_value){.atoms = &history->atoms,
+    return (struct iso_reported_value){.atoms = value->atoms ? value->atoms : &history->atoms,
                                        .elements = !value->is_list ? &value->atom
                                                    : value->count  ? *value->elements + value->first
                                                                    : NULL,

@@ -19,7 +19,7 @@ void report_put_count(struct iso_output *output, uint64_t count, const char *sin
 
 /* An atom as a person writes it: control characters escaped as JSON does, quotes only where the text needs
  * them. */
-void report_put_atom(struct iso_output *output, const struct iso_history *history, iso_atom atom)
+static void put_atom(struct iso_output *output, const struct iso_atoms *atoms, iso_atom atom)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -27,7 +27,7 @@ void report_put_atom(struct iso_output *output, const struct iso_history *histor
         iso_output_text(output, "nothing");
         return;
     }
-    const char *text = iso_atom_text(&history->atoms, atom, buffer, &length);
+    const char *text = iso_atom_text(atoms, atom, buffer, &length);
     bool plain = length > 0 && !(length == 7 && !memcmp(text, "nothing", 7));
     for (size_t i = 0; i < length && plain; i++)
         plain = (unsigned char)text[i] > 0x20 && text[i] != '"' && text[i] != '\\';
@@ -40,10 +40,15 @@ void report_put_atom(struct iso_output *output, const struct iso_history *histor
     iso_text_release(&words);
 }
 
+void report_put_atom(struct iso_output *output, const struct iso_history *history, iso_atom atom)
+{
+    put_atom(output, &history->atoms, atom);
+}
+
 void report_put_value(struct iso_output *output, const struct iso_history *history, const struct iso_value *value)
 {
     if (!value->is_list) {
-        report_put_atom(output, history, value->atom);
+        put_atom(output, value->atoms ? value->atoms : &history->atoms, value->atom);
         return;
     }
     uint32_t first = value->count > LIST_SHOWN ? value->count - LIST_SHOWN : 0;
@@ -159,7 +164,9 @@ static const char *explain_read(enum iso_violation_kind kind, enum iso_level lev
     case ISO_MISSING_ROW:
         return "The row was there and lies within the bounds of the row set, which does not contain it: a phantom.";
     case ISO_EXTRA_ROW:
-        return "The row set contains a row that was not there.";
+        return "The row set contains a row that was not there, or that does not match.";
+    case ISO_AGGREGATE:
+        return "The rows that were there and match give another value.";
     default:
         return level == ISO_SI ? "An older version: a newer one was committed before the snapshot of this read."
                                : "An older version: a newer one was committed before this transaction committed.";
@@ -181,6 +188,8 @@ static const char *name_of_read(enum iso_violation_kind kind)
         return "row missing from a row set";
     case ISO_EXTRA_ROW:
         return "row too many in a row set";
+    case ISO_AGGREGATE:
+        return "wrong aggregate";
     default:
         return "stale read";
     }

@@ -56,7 +56,7 @@ static bool is_much_held(const struct app_durable *durable)
     if (durable->snapshots.input < LEAST_INPUT / 4)
         return false;
     iso_pipeline_stats(durable->stream->pipeline, &stats);
-    return stats.engine.spilt.held >= LEAST_INPUT && stats.engine.spilt.held > stats.engine.spilt.disk / 2;
+    return stats.engine.spilt.archived >= LEAST_INPUT && stats.engine.spilt.archived > stats.engine.spilt.disk / 2;
 }
 
 /* Bytes of input after which a snapshot is worth its price: so many times what it writes. */

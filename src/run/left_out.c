@@ -63,7 +63,7 @@ static void log_tables(const struct iso_join_left_out *list, uint32_t count, boo
 }
 
 /* Groups of a binlog of which the connector made nothing. */
-static void say_empty(uint64_t count)
+static void log_empty(uint64_t count)
 {
     if (count)
         app_log("%" PRIu64 " transaction%s of the binlog ended without a row: what %s changed is not captured, or its "
@@ -73,7 +73,7 @@ static void say_empty(uint64_t count)
 }
 
 /* A connector that stops behind its snapshot says so nowhere but in its own log. */
-static void say_unstreamed(const struct iso_join_stats *join)
+static void log_unstreamed(const struct iso_join_stats *join)
 {
     if (join->snapshot_rows && !join->rows && !join->transactions)
         app_log("no change arrived behind the %" PRIu64
@@ -83,20 +83,20 @@ static void say_unstreamed(const struct iso_join_stats *join)
                 join->snapshot_rows, app_plural(join->snapshot_rows));
 }
 
-static void say_stream(const struct iso_pipeline *pipeline)
+static void log_stream(const struct iso_pipeline *pipeline)
 {
     struct iso_pipeline_stats stats;
     iso_pipeline_stats(pipeline, &stats);
     if (!stats.has_join)
         return;
-    say_empty(stats.join.empty_ends);
-    say_unstreamed(&stats.join);
+    log_empty(stats.join.empty_ends);
+    log_unstreamed(&stats.join);
 }
 
 void app_log_left_out(const struct iso_pipeline *pipeline)
 {
     uint32_t count;
-    say_stream(pipeline);
+    log_stream(pipeline);
     struct iso_join_left_out *list = app_left_out(pipeline, &count);
     log_tables(list, count, false, false, "that no source covers were not judged");
     log_tables(list, count, true, false,

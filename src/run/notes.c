@@ -66,7 +66,7 @@ static void add_note(struct app_notes *notes, const char *format, ...)
     iso_text_format(&notes->text, "%s\n", line);
 }
 
-static void tell_happening(struct app_notes *notes, const struct app_notes_facts *facts, int what, uint64_t now)
+static void note_happening(struct app_notes *notes, const struct app_notes_facts *facts, int what, uint64_t now)
 {
     uint64_t count = facts->count[what], since = now - notes->happened[what].time;
     const char *latest = what < ISO_TABLE_NEWS ? facts->latest[what] : NULL;
@@ -77,7 +77,7 @@ static void tell_happening(struct app_notes *notes, const struct app_notes_facts
              count == 1 ? "" : "the last ", since / 1000, words[what].then);
 }
 
-static void tell_clients(struct app_notes *notes, const struct app_notes_facts *facts, uint64_t now)
+static void note_clients(struct app_notes *notes, const struct app_notes_facts *facts, uint64_t now)
 {
     double seconds = (double)now / 1000, silent = seconds - facts->clients_time;
     if (facts->clients_time < 0 || facts->changes_time < 0 || silent < SILENT_S ||
@@ -91,7 +91,7 @@ static void tell_clients(struct app_notes *notes, const struct app_notes_facts *
 }
 
 /* More than a burst: seconds of work, and more of it than before. */
-static void tell_behind(struct app_notes *notes, const struct app_notes_facts *facts, uint64_t now)
+static void note_behind(struct app_notes *notes, const struct app_notes_facts *facts, uint64_t now)
 {
     uint64_t passed = now - notes->looked;
     if (passed >= STRETCH_MS) {
@@ -113,7 +113,7 @@ static void tell_behind(struct app_notes *notes, const struct app_notes_facts *f
         facts->behind, work, notes->rate);
 }
 
-static void tell_memory(struct app_notes *notes, const struct app_notes_facts *facts)
+static void note_memory(struct app_notes *notes, const struct app_notes_facts *facts)
 {
     if (!facts->limit || facts->needed <= facts->limit || facts->in_use <= facts->limit)
         return;
@@ -127,14 +127,14 @@ static void tell_memory(struct app_notes *notes, const struct app_notes_facts *f
 void app_notes_look(struct app_notes *notes, const struct app_notes_facts *facts, uint64_t now)
 {
     notes->text.used = 0;
-    tell_clients(notes, facts, now);
-    tell_behind(notes, facts, now);
-    tell_memory(notes, facts);
+    note_clients(notes, facts, now);
+    note_behind(notes, facts, now);
+    note_memory(notes, facts);
     for (int what = 0; what < APP_HAPPENINGS; what++) {
         if (facts->count[what] > notes->happened[what].count)
             notes->happened[what].time = now;
         notes->happened[what].count = facts->count[what];
-        tell_happening(notes, facts, what, now);
+        note_happening(notes, facts, what, now);
     }
     iso_text_put_bytes(&notes->text, "", 1);
     notes->text.used--;

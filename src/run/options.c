@@ -16,9 +16,9 @@ void app_stream_options_init(struct app_stream_options *options)
                                            .dead_letter_limit = DEAD_LETTER_LIMIT,
                                            .grace = APP_GRACE_NOT_GIVEN};
     iso_pipeline_options_init(&options->pipeline);
-    options->pipeline.finality_timeout_ms = DEFAULT_FINALITY_TIMEOUT;
-    options->pipeline.settle_ms = DEFAULT_SETTLE;
-    options->pipeline.retention = 0;
+    options->pipeline.engine.finality_timeout_ms = DEFAULT_FINALITY_TIMEOUT;
+    options->pipeline.engine.settle_ms = DEFAULT_SETTLE;
+    options->pipeline.engine.retention = 0;
 }
 
 uint64_t app_stream_memory(const struct app_stream_options *options)

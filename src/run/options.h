@@ -90,13 +90,13 @@ struct app_stream_options {
         "which transactions are over. A record that took longer is not judged. 0:\n" \
         "do not use message times. With --until-eof only if this option is given.\n" \
         "A recording contains what watch did, and replay does the same."), \
-    APP_ROW_NUMBER("settle", "MS", APP_STREAM_PLACE(owner, pipeline.settle_ms), 0, 60000, \
+    APP_ROW_NUMBER("settle", "MS", APP_STREAM_PLACE(owner, pipeline.engine.settle_ms), 0, 60000, \
         "The longest time in the reorder window (50), so that transactions which\n" \
         "overtook each other are judged in the order of their commits. It is\n" \
         "shorter where transactions arrive in order, and ends at a watermark.\n" \
         "Where client records are joined with change streams, a violation is not\n" \
         "reported before the grace could explain it. 0: off."), \
-    APP_ROW_NUMBER("retention", "N", APP_STREAM_PLACE(owner, pipeline.retention), 0, UINT64_MAX, \
+    APP_ROW_NUMBER("retention", "N", APP_STREAM_PLACE(owner, pipeline.engine.retention), 0, UINT64_MAX, \
         "Keep state for transactions that start up to N ticks below the\n" \
         "watermark. A tick is one unit of their timestamps. 0, the default: keep\n" \
         "everything."), \
@@ -128,7 +128,7 @@ struct app_stream_options {
         "Print one JSON object at the end instead of a line for each verdict."), \
     APP_ROW_COUNT("max-violations", "N", APP_STREAM_PLACE(owner, pipeline.max_violations), 0, UINT32_MAX, \
         "That object lists at most N violations (1000); 0: all. Counts are exact."), \
-    APP_ROW_COUNT("max-per-key", "N", APP_STREAM_PLACE(owner, pipeline.max_per_key), 0, UINT32_MAX, \
+    APP_ROW_COUNT("max-per-key", "N", APP_STREAM_PLACE(owner, pipeline.engine.max_per_key), 0, UINT32_MAX, \
         "List at most N violations (1000) of one key, and of one session, and\n" \
         "then report how many more there are; 0: all. Counts are exact."), \
     APP_ROW_FLAG("quiet", APP_STREAM_PLACE(owner, quiet), "Print no status line and no closing summary."), \
@@ -136,7 +136,7 @@ struct app_stream_options {
     APP_ROW_TEXTS("property", "NAME=VALUE", APP_STREAM_PLACE(owner, properties), \
         "A property of librdkafka, or the name of a file of them. Secrets go\n" \
         "into a file.", .letter = 'X'), \
-    APP_ROW_COUNT("threads", "N", APP_STREAM_PLACE(owner, pipeline.shards), 1, 64, \
+    APP_ROW_COUNT("threads", "N", APP_STREAM_PLACE(owner, pipeline.engine.shards), 1, 64, \
         "Number of shards of the engine, each on its own thread (1).")
 /* clang-format on */
 

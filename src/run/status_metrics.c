@@ -186,7 +186,7 @@ static void put_spill(struct app_status *status, const struct iso_aion_spilt *sp
     put_count(status, ISO_METRIC_SPILL_KEYS, spilt->keys);
     put_count(status, ISO_METRIC_SPILL_DISK, spilt->disk);
     put_count(status, ISO_METRIC_SPILL_LIVING, spilt->living);
-    put_count(status, ISO_METRIC_SPILL_HELD, spilt->held);
+    put_count(status, ISO_METRIC_SPILL_HELD, spilt->archived);
     put_count(status, ISO_METRIC_SPILL_READ, spilt->read);
     put_count(status, ISO_METRIC_SPILL_WRITTEN, spilt->written);
 }
@@ -221,9 +221,10 @@ void status_fill_metrics(struct app_status *status, bool is_ready)
     put_tables(status);
     put_verdicts(status);
     put_silence(status);
-    put_real(status, ISO_METRIC_FINALITY_TIMEOUT, (double)status->stream->options->pipeline.finality_timeout_ms / 1000);
+    put_real(status, ISO_METRIC_FINALITY_TIMEOUT,
+             (double)status->stream->options->pipeline.engine.finality_timeout_ms / 1000);
     put_real(status, ISO_METRIC_IDLE_TIMEOUT, (double)status->stream->options->pipeline.idle_timeout_ms / 1000);
-    put_count(status, ISO_METRIC_RETENTION, status->stream->options->pipeline.retention);
+    put_count(status, ISO_METRIC_RETENTION, status->stream->options->pipeline.engine.retention);
     put_partitions(status);
     put_count(status, ISO_METRIC_MEMORY, status->stats.engine.bytes);
     put_count(status, ISO_METRIC_MEMORY_IN_USE, app_memory_in_use());

@@ -12,7 +12,7 @@ enum { UNSETTLED_SLACK_MS = 30000, PARTITIONS_NAMED = 3 };
 uint64_t status_unsettled_bound(const struct app_status *status)
 {
     const struct app_stream_options *options = status->stream->options;
-    return options->pipeline.finality_timeout_ms + options->pipeline.idle_timeout_ms +
+    return options->pipeline.engine.finality_timeout_ms + options->pipeline.idle_timeout_ms +
            (status->stream->joins ? app_stream_grace(options) : 0) + UNSETTLED_SLACK_MS;
 }
 

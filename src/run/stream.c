@@ -138,34 +138,35 @@ static iso_pipeline_sink sink_of(const struct app_stream *stream)
 /* What is a consequence of options, beside those that are the pipeline's own. */
 static void set_limits(struct iso_pipeline_options *settings, const struct app_stream_options *options, bool deadlines)
 {
-    settings->finality_timeout_ms = deadlines ? settings->finality_timeout_ms : 0;
-    settings->patience_ms = deadlines ? PATIENCE_MS : 0;
-    settings->waiting_limit = deadlines ? WAITING_ROWS : 0;
+    settings->engine.finality_timeout_ms = deadlines ? settings->engine.finality_timeout_ms : 0;
+    settings->join.patience_ms = deadlines ? PATIENCE_MS : 0;
+    settings->join.waiting_limit = deadlines ? WAITING_ROWS : 0;
     settings->grace_ms = app_stream_grace(options);
-    settings->retention = settings->retention ? settings->retention : ISO_AION_FOREVER;
-    settings->memory_limit = app_stream_memory(options);
-    settings->spill = spill_folder(options);
-    settings->spill_stays = options->state != NULL;
-    settings->memory_in_use = settings->spill && !options->state ? app_memory_in_use : NULL; /* else durable.h says */
-    ISO_FAULT(settings->spill_all = iso_fault_spills_all(&settings->spill_segment_bits));
+    settings->engine.retention = settings->engine.retention ? settings->engine.retention : ISO_AION_FOREVER;
+    settings->engine.memory_limit = app_stream_memory(options);
+    settings->engine.spill = spill_folder(options);
+    settings->engine.spill_stays = options->state != NULL;
+    settings->engine.memory_in_use =
+        settings->engine.spill && !options->state ? app_memory_in_use : NULL; /* else durable.h says */
+    ISO_FAULT(settings->engine.spill_all = iso_fault_spills_all(&settings->engine.spill_segment_bits));
 }
 
 static void set_question(struct iso_pipeline_options *settings, const struct app_stream_options *options,
                          const struct app_source_survey *survey)
 {
-    settings->level = app_stream_level(options);
+    settings->engine.level = app_stream_level(options);
     settings->level_given = options->level >= 0;
-    settings->session_order = !options->no_session_order;
+    settings->engine.session_order = !options->no_session_order;
     settings->seeks_order = seeks_order(options, survey);
-    settings->judge_uncovered = options->uncovered == UNCOVERED_JUDGE;
-    settings->initial_known = options->initial || options->initial_file;
+    settings->join.judge_uncovered = options->uncovered == UNCOVERED_JUDGE;
+    settings->join.initial_known = options->initial || options->initial_file;
     settings->final_only = options->final_only || options->brief;
-    settings->changes = survey->changes;
-    settings->clients = survey->history_topics || options->history;
-    settings->records_first = options->history && !survey->history_topics;
-    settings->markers = survey->markers;
-    settings->one_group = survey->one_group;
-    settings->xa = survey->xa;
+    settings->join.kind = survey->changes;
+    settings->join.clients = survey->history_topics || options->history;
+    settings->join.records_first = options->history && !survey->history_topics;
+    settings->join.markers = survey->markers;
+    settings->join.one_group = survey->one_group;
+    settings->join.xa = survey->xa;
 }
 
 static void set_callbacks(struct iso_pipeline_options *settings, struct app_stream *stream, bool deadlines)
@@ -195,9 +196,9 @@ static void open_pipeline(struct app_stream *stream, const struct app_source_sur
     set_question(&settings, options, survey);
     set_callbacks(&settings, stream, deadlines);
     stream->joins = survey->changes != NULL;
-    stream->team = iso_team_new(settings.shards);
-    settings.run = iso_team_run;
-    settings.runner = stream->team;
+    stream->team = iso_team_new(settings.engine.shards);
+    settings.engine.run = iso_team_run;
+    settings.engine.runner = stream->team;
     stream->pipeline = iso_pipeline_new(&settings);
 }
 

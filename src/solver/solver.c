@@ -46,7 +46,7 @@ void iso_solver_set_stop(struct iso_solver *solver, bool (*stop)(void *context),
     ccadical_set_terminate(solver->cadical, solver, ask_stop);
 }
 
-static void tell_learned(void *context, int *clause)
+static void report_learned(void *context, int *clause)
 {
     struct iso_solver *solver = context;
     uint32_t count = 0;
@@ -62,7 +62,7 @@ void iso_solver_set_learn(struct iso_solver *solver, void (*learn)(void *context
     solver->learn = learn;
     solver->learn_context = context;
     ccadical_set_option(solver->cadical, "inprocessing", 0);
-    ccadical_set_learn(solver->cadical, solver, INT_MAX, tell_learned);
+    ccadical_set_learn(solver->cadical, solver, INT_MAX, report_learned);
 }
 
 void iso_solver_clause(struct iso_solver *solver, const int *literals, uint32_t count)

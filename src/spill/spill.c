@@ -416,7 +416,7 @@ void iso_spill_stats(const struct iso_spill *spill, struct iso_spill_stats *stat
     stats->cut += spill->cut;
     stats->records += spill->table.used;
     stats->disk += (uint64_t)spill->segments * spill->segment;
-    stats->held += (uint64_t)(spill->freed.count + spill->waiting.count) * spill->segment;
+    stats->archived += (uint64_t)(spill->freed.count + spill->waiting.count) * spill->segment;
     stats->read += spill->read;
     stats->written += spill->written;
     stats->moved += spill->moved;

@@ -113,7 +113,7 @@ struct iso_spill_stats {
     uint64_t disk;          /* bytes of the file */
     uint64_t used;          /* bytes of records in it, living or not, when a segment was filled last */
     uint64_t living;        /* bytes of that which somebody needed then, as far as is known (see above) */
-    uint64_t held;          /* bytes of that in which nothing lives, but which an archive may refer to */
+    uint64_t archived;      /* bytes of that in which nothing lives, but which an archive may refer to */
     uint64_t read, written; /* bytes so far; written: with what cleaning moved */
     uint64_t moved;         /* bytes of that */
     uint64_t cut;           /* records that lost what had expired, all of it perhaps; in this process */

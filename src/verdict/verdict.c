@@ -15,12 +15,14 @@ void iso_verdict_init(struct iso_verdict *verdict, const struct iso_history *his
     verdict->history = history;
     verdict->level = level;
     verdict->limit = limit;
+    iso_atoms_init(&verdict->texts);
 }
 
 void iso_verdict_release(struct iso_verdict *verdict)
 {
     iso_free(verdict->violations);
     iso_free(verdict->elements);
+    iso_atoms_release(&verdict->texts);
     memset(verdict, 0, sizeof *verdict);
 }
 
@@ -173,6 +175,12 @@ struct iso_value iso_verdict_list(struct iso_verdict *verdict, const iso_atom *e
                               .elements = (const iso_atom *const *)&verdict->elements};
 }
 
+struct iso_value iso_verdict_text(struct iso_verdict *verdict, const char *text, size_t length)
+{
+    return (struct iso_value){.atom = text ? iso_atoms_text(&verdict->texts, text, length) : ISO_ABSENT,
+                              .atoms = &verdict->texts};
+}
+
 struct iso_value iso_value_of_list(const struct iso_history *history, uint32_t list)
 {
     uint64_t first = history->list_first[list];
@@ -214,6 +222,14 @@ static int compare_in_history(const void *left, const void *right, void *history
     return iso_violation_compare(history, left, right);
 }
 
+static bool is_cell(const struct iso_history *history, uint32_t key)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *text = iso_atom_text(&history->atoms, history->key_atom[key], buffer, &length);
+    return memchr(text, '#', length);
+}
+
 /* Engines judge row sets as reads; of what a set lacks, or has too much, the words are others. */
 static void name_row_sets(struct iso_verdict *verdict)
 {
@@ -221,8 +237,11 @@ static void name_row_sets(struct iso_verdict *verdict)
     for (uint32_t i = 0; history->ranges.count && i < verdict->violation_count; i++) {
         struct iso_violation *violation = &verdict->violations[i];
         bool is_row;
-        if (violation->axiom != ISO_EXT || violation->operation == ISO_NONE ||
+        if (violation->axiom != ISO_EXT || violation->kind > ISO_STALE || violation->operation == ISO_NONE ||
             !iso_history_in_range(history, violation->operation, &is_row))
+            continue;
+        bool of_query = iso_history_set_of(history, violation->operation)->form == ISO_SET_QUERY;
+        if (of_query && is_cell(history, violation->key))
             continue;
         if (!is_row)
             violation->kind = ISO_MISSING_ROW;
@@ -289,9 +308,9 @@ const char *iso_axiom_name(enum iso_axiom axiom)
 const char *iso_violation_kind_name(enum iso_violation_kind kind)
 {
     static const char *const names[] = {
-        NULL,           "uncommitted",   "intermediate", "future",      "absent",    "stale", "snapshot-order",
-        "interval",     "shared-cts",    "cts-cycle",    "missing",     "unwritten", "value", "aborted",
-        "before-image", "other-content", "gap",          "missing-row", "extra-row"};
+        NULL,           "uncommitted",   "intermediate", "future",      "absent",    "stale",    "snapshot-order",
+        "interval",     "shared-cts",    "cts-cycle",    "missing",     "unwritten", "value",    "aborted",
+        "before-image", "other-content", "gap",          "missing-row", "extra-row", "aggregate"};
     return names[kind];
 }
 

@@ -249,7 +249,7 @@ static bool is_said_by_list(const struct checker *checker, const struct iso_lemm
         return false;
     const struct iso_literal *clause = &checker->evidence->literals[lemma->first_literal];
     return (lemma->literal_count == 1 && lists_order(&checker->finals, clause, lemma->operation)) ||
-           places_say(&checker->finals, clause, lemma->literal_count, lemma->operation);
+           places_imply(&checker->finals, clause, lemma->literal_count, lemma->operation);
 }
 
 static bool is_said_by_commits(const struct checker *checker, const struct iso_lemma *lemma)

@@ -141,7 +141,7 @@ static bool says_read(const struct said *said)
            end_of(said, placed) == verify_read_shape(said->history, read->a, operation).prefix;
 }
 
-bool places_say(const struct finals *finals, const struct iso_literal *clause, uint32_t count, uint32_t operation)
+bool places_imply(const struct finals *finals, const struct iso_literal *clause, uint32_t count, uint32_t operation)
 {
     const struct iso_history *history = finals->history;
     struct said said = {.finals = finals, .history = history, .operation = operation, .clause = clause, .count = count};

@@ -79,7 +79,7 @@ bool versions_order(const struct iso_history *history, const struct iso_literal 
 bool versions_seen(const struct finals *finals, uint32_t reader, uint32_t operation, uint32_t *writer);
 
 /* places.c: whether a list read says a clause about the places of transactions' elements. */
-bool places_say(const struct finals *finals, const struct iso_literal *clause, uint32_t count, uint32_t operation);
+bool places_imply(const struct finals *finals, const struct iso_literal *clause, uint32_t count, uint32_t operation);
 
 /* clauses.c: a clause database with unit propagation. A literal is a variable, from 1, or its negation. */
 struct clauses;

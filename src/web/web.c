@@ -17,12 +17,30 @@
 
 #include "base/memory.h"
 #include "base/redact.h"
+#include "base/shared_library.h"
 #include "web/guard.h"
 
 /* Connections that are to end are closed a little later: there are never so many of them as there is room. */
 enum { CONNECTION_BYTES = 16384, BACKLOG = 1024, TOKEN_LEAST = 16, TOKEN_MOST = 1024 };
 
+/* What is called of libmicrohttpd. */
+/* clang-format off */
+#define FUNCTIONS(X) \
+    X(add_response_header) X(create_response_from_buffer) X(destroy_response) X(get_connection_info) \
+    X(get_daemon_info) X(get_timeout) X(lookup_connection_value) X(queue_response) X(run) X(start_daemon) \
+    X(stop_daemon)
+/* clang-format on */
+#define MEMBER(name) __typeof__(MHD_##name) *name;
+#define NAME(name) {"MHD_" #name, offsetof(struct mhd, name)},
+struct mhd {
+    FUNCTIONS(MEMBER)
+};
+static const struct iso_shared_function functions[] = {FUNCTIONS(NAME)};
+static const struct iso_shared_library libmicrohttpd = {"libmicrohttpd.so.12", "libmicrohttpd12", "--listen", functions,
+                                                        sizeof functions / sizeof *functions};
+
 struct iso_web {
+    struct mhd mhd;
     struct MHD_Daemon *daemon;
     pthread_t thread;
     bool started;       /* it has that thread */
@@ -48,28 +66,29 @@ static uint64_t now_ms(void)
 
 /* ---- answering ---- */
 
-static enum MHD_Result send_answer(struct MHD_Connection *connection, struct iso_web_answer *answer)
+static enum MHD_Result send_answer(const struct mhd *mhd, struct MHD_Connection *connection,
+                                   struct iso_web_answer *answer)
 {
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(answer->body.used, answer->body.bytes, MHD_RESPMEM_MUST_COPY);
+        mhd->create_response_from_buffer(answer->body.used, answer->body.bytes, MHD_RESPMEM_MUST_COPY);
     if (!response)
         return MHD_NO;
-    MHD_add_response_header(response, "Content-Type", answer->content_type);
-    MHD_add_response_header(response, "Cache-Control", "no-store");
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-    MHD_add_response_header(response, "Connection",
-                            "close"); /* a deadline for each request is one for its connection */
-    MHD_add_response_header(response, "Content-Security-Policy",
-                            "default-src 'none'; script-src " PAGE_HTML_SCRIPT "; style-src " PAGE_HTML_STYLE
-                            "; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-                            "frame-ancestors 'none'");
+    mhd->add_response_header(response, "Content-Type", answer->content_type);
+    mhd->add_response_header(response, "Cache-Control", "no-store");
+    mhd->add_response_header(response, "X-Content-Type-Options", "nosniff");
+    mhd->add_response_header(response, "Referrer-Policy", "no-referrer");
+    mhd->add_response_header(response, "Connection",
+                             "close"); /* a deadline for each request is one for its connection */
+    mhd->add_response_header(response, "Content-Security-Policy",
+                             "default-src 'none'; script-src " PAGE_HTML_SCRIPT "; style-src " PAGE_HTML_STYLE
+                             "; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+                             "frame-ancestors 'none'");
     if (answer->status == 401)
-        MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+        mhd->add_response_header(response, "WWW-Authenticate", "Bearer");
     if (answer->status == 405)
-        MHD_add_response_header(response, "Allow", "GET, HEAD");
-    enum MHD_Result result = MHD_queue_response(connection, answer->status, response);
-    MHD_destroy_response(response);
+        mhd->add_response_header(response, "Allow", "GET, HEAD");
+    enum MHD_Result result = mhd->queue_response(connection, answer->status, response);
+    mhd->destroy_response(response);
     return result;
 }
 
@@ -83,15 +102,15 @@ static enum MHD_Result handle_request(void *context, struct MHD_Connection *conn
     struct iso_web_request request = {
         .method = method,
         .path = url,
-        .since = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "since"),
-        .authorization = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization"),
-        .host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
+        .since = web->mhd.lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "since"),
+        .authorization = web->mhd.lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization"),
+        .host = web->mhd.lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
     };
     struct iso_web_answer answer = {0};
     pthread_mutex_lock(&web->lock);
     iso_web_answer(&web->state, &(struct iso_web_rules){web->token, &web->names}, now_ms(), &request, &answer);
     pthread_mutex_unlock(&web->lock);
-    enum MHD_Result result = send_answer(connection, &answer);
+    enum MHD_Result result = send_answer(&web->mhd, connection, &answer);
     iso_text_release(&answer.body);
     return result;
 }
@@ -108,12 +127,12 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 {
     struct iso_web *web = context;
     (void)socket_context;
-    int descriptor = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    int descriptor = web->mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     if (code == MHD_CONNECTION_NOTIFY_CLOSED)
         guard_end(&web->guard, descriptor);
     else
         guard_begin(&web->guard, descriptor,
-                    MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr,
+                    web->mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr,
                     clock_ms(CLOCK_MONOTONIC));
 }
 
@@ -122,15 +141,15 @@ static void *run_server(void *context)
 {
     struct iso_web *web = context;
     struct pollfd heard[] = {
-        {.fd = MHD_get_daemon_info(web->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, .events = POLLIN},
+        {.fd = web->mhd.get_daemon_info(web->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, .events = POLLIN},
         {.fd = web->bell, .events = POLLIN}};
     while (!heard[1].revents) {
         MHD_UNSIGNED_LONG_LONG wish;
         uint64_t wait = guard_look(&web->guard, clock_ms(CLOCK_MONOTONIC));
-        if (MHD_get_timeout(web->daemon, &wish) == MHD_YES && wish < wait)
+        if (web->mhd.get_timeout(web->daemon, &wish) == MHD_YES && wish < wait)
             wait = wish;
         poll(heard, 2, (int)wait);
-        MHD_run(web->daemon);
+        web->mhd.run(web->daemon);
     }
     return NULL;
 }
@@ -213,11 +232,11 @@ static enum iso_status start_server(struct iso_web *web, const char *listen, str
         iso_error_set(error, ISO_BAD_INPUT,
                       "--listen %s: beyond the loopback interface; expected --listen-token FILE too", listen);
     } else {
-        web->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle_request, web, MHD_OPTION_EXTERNAL_LOGGER,
-                                       stay_silent, NULL, MHD_OPTION_SOCK_ADDR, address->ai_addr,
-                                       MHD_OPTION_NOTIFY_CONNECTION, on_connection, web, MHD_OPTION_CONNECTION_LIMIT,
-                                       (unsigned)GUARD_ROOM, MHD_OPTION_LISTEN_BACKLOG_SIZE, (unsigned)BACKLOG,
-                                       MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
+        web->daemon = web->mhd.start_daemon(
+            flags, 0, NULL, NULL, handle_request, web, MHD_OPTION_EXTERNAL_LOGGER, stay_silent, NULL,
+            MHD_OPTION_SOCK_ADDR, address->ai_addr, MHD_OPTION_NOTIFY_CONNECTION, on_connection, web,
+            MHD_OPTION_CONNECTION_LIMIT, (unsigned)GUARD_ROOM, MHD_OPTION_LISTEN_BACKLOG_SIZE, (unsigned)BACKLOG,
+            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
         if (!web->daemon)
             iso_error_set(error, ISO_FAILED, "--listen %s: %s", listen, strerror(errno));
     }
@@ -234,7 +253,8 @@ struct iso_web *iso_web_new(const struct iso_web_options *options, struct iso_er
     add_own_name(&web->names, options->listen);
     for (uint32_t i = 0; i < options->name_count; i++)
         iso_web_names_add(&web->names, options->names[i]);
-    if ((!options->token_file || read_token(web, options->token_file, error) == ISO_OK) &&
+    if (iso_shared_library_load(&libmicrohttpd, &web->mhd, error) == ISO_OK &&
+        (!options->token_file || read_token(web, options->token_file, error) == ISO_OK) &&
         start_server(web, options->listen, error) == ISO_OK)
         return web;
     iso_web_free(web);
@@ -250,7 +270,7 @@ void iso_web_free(struct iso_web *web)
         pthread_join(web->thread, NULL);
     }
     if (web->daemon)
-        MHD_stop_daemon(web->daemon);
+        web->mhd.stop_daemon(web->daemon);
     if (web->bell >= 0)
         close(web->bell);
     pthread_mutex_destroy(&web->lock);
@@ -262,7 +282,7 @@ void iso_web_free(struct iso_web *web)
 
 uint16_t iso_web_port(const struct iso_web *web)
 {
-    return MHD_get_daemon_info(web->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+    return web->mhd.get_daemon_info(web->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
 }
 
 /* ---- publishing ---- */

@@ -26,7 +26,7 @@ struct target {
 
 static void open_target(struct target *target, bool list)
 {
-    struct aion_shard_options options = {.level = ISO_SI};
+    struct iso_aion_options options = {.level = ISO_SI};
     iso_atoms_init(&target->atoms);
     target->name = iso_atoms_add_string(&target->atoms, "table/row 1", 11);
     target->shard = iso_aion_shard_new(&options);

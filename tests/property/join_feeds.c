@@ -277,13 +277,13 @@ static struct iso_pipeline *open_pipeline(struct carriage *carriage, bool file)
     struct iso_error error = {.status = ISO_OK};
     bool clients = carriage->format->mode == BY_TIMESTAMPS || carriage->format->mode == BY_SNAPSHOTS;
     iso_pipeline_options_init(&options);
-    options.initial_known = true; /* the feed tells it, or nothing was there */
-    options.level = carriage->level;
-    options.changes = carriage->format->changes;
-    options.clients = clients;
-    options.records_first = file;
-    options.one_group = carriage->format->one_group;
-    options.markers = (enum iso_join_markers)carriage->format->marker;
+    options.join.initial_known = true; /* the feed tells it, or nothing was there */
+    options.engine.level = carriage->level;
+    options.join.kind = carriage->format->changes;
+    options.join.clients = clients;
+    options.join.records_first = file;
+    options.join.one_group = carriage->format->one_group;
+    options.join.markers = (enum iso_join_markers)carriage->format->marker;
     options.sink = sink;
     options.sink_context = options.context = carriage;
     options.final_only = true;

@@ -21,9 +21,9 @@ struct iso_pipeline *midway_new(void)
     struct iso_decoder_options json = {.format = "json"};
     struct iso_error error = {.status = ISO_OK};
     iso_pipeline_options_init(&options);
-    options.shards = 2;
-    options.changes = "dgraph";
-    options.clients = true;
+    options.engine.shards = 2;
+    options.join.kind = "dgraph";
+    options.join.clients = true;
     options.sink = sink;
     struct iso_pipeline *pipeline = iso_pipeline_new(&options);
     iso_pipeline_route(pipeline, "cdc", iso_dgraph_decoder.create(&(struct iso_decoder_options){0}, &error), false);

@@ -14,7 +14,7 @@ mapfile -t packages < <(deploy/debian/build.sh "${BUILD:-build}" 2>"$work/err")
 package=${packages[0]}
 [ ${#packages[@]} = 4 ] && [ -s "$package" ] && [ ! -s "$work/err" ]
 result $? "make deb: the program, two libraries, and what one links them with" || sed 's/^/# /' "$work/err"
-dpkg-deb -I "$package" | grep -q '^ Depends: .*librdkafka1.*libzstd1'
+dpkg-deb -I "$package" | grep -q '^ Depends: .*librdkafka1.*libzstd1.*libcurl4 .*libmicrohttpd12 '
 result $? "its dependencies are those of the program" || dpkg-deb -I "$package" | sed 's/^/# /'
 for library in libisochron1:libzstd1 libisochron-recorder1:librdkafka1 libisochron-dev:libisochron1.*libisochron-recorder1; do
     dpkg-deb -f "$(dirname "$package")/${library%%:*}"_*.deb Depends | grep -q "${library#*:}" || echo "${library%%:*}"
@@ -27,7 +27,7 @@ dpkg-deb -x "$package" "$work/unpacked"
 for library in $(objdump -p "$work/unpacked/usr/bin/isochron" | awk '$1 == "NEEDED" { print $2 }'); do
     dpkg-query -S "*/$(gcc -print-multiarch)/$library" | sed 's/:.*//' | head -1
 done | sort -u >"$work/needed"
-printf '%s\n' libcadical-dev libxxhash-dev >>"$work/needed"
+printf '%s\n' libcadical-dev libxxhash-dev libcurl4 libmicrohttpd12 >>"$work/needed"
 jq -r '.dependencies[0].dependsOn[] as $r | .components[] | select(.["bom-ref"] == $r) | .name' "$sbom" | sort -u | diff <(sort -u "$work/needed") - >"$work/log" &&
     jq -e --arg hash "$(sha256sum <"$work/unpacked/usr/bin/isochron" | cut -d' ' -f1)" '.bomFormat == "CycloneDX" and .specVersion == "1.5" and
         .metadata.component.hashes[0].content == $hash and ([.components[] | select(.version == "" or (.purl | startswith("pkg:deb/") | not))] == [])' "$sbom" >>"$work/log"

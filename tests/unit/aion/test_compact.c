@@ -21,7 +21,7 @@ static uint32_t below(struct fixture *fixture, uint32_t bound)
 
 static void start(struct fixture *fixture, bool list)
 {
-    struct aion_shard_options options = {.level = ISO_SI};
+    struct iso_aion_options options = {.level = ISO_SI};
     fixture->list = list;
     fixture->time = 1;
     iso_atoms_init(&fixture->atoms);

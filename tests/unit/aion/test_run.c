@@ -79,19 +79,19 @@ static void take_out(struct aion_pool *pool, struct aion_run *run, struct twin *
 
 /* Skipping over chunks must not lose an entry that holds from below. */
 static void assert_skips(const struct aion_pool *pool, const struct aion_run *run, const struct twin *twin,
-                         uint64_t hold)
+                         uint64_t start)
 {
     uint32_t found = 0, wanted = 0;
     struct aion_place place = aion_run_begin();
     for (uint32_t i = 0; i < twin->count; i++)
-        wanted += twin->entries[i].hold < hold;
+        wanted += twin->entries[i].start < start;
     for (;; aion_run_next(pool, run, &place)) {
         if (run->count)
-            aion_run_skip(pool, run, &place, hold);
+            aion_run_skip(pool, run, &place, start);
         const struct aion_entry *entry = aion_run_get(pool, run, place);
         if (!entry)
             break;
-        found += entry->hold < hold;
+        found += entry->start < start;
     }
     assert_int_equal(found, wanted);
 }
@@ -109,7 +109,7 @@ static void fuzz(uint64_t seed, uint64_t spread)
         if (chance < 960 && twin->count < MOST) {
             uint64_t time = clock++ - test_random(&state) % spread;
             insert(&pool, &run, twin,
-                   (struct aion_entry){.time = time, .hold = time - test_random(&state) % 50, .value = i});
+                   (struct aion_entry){.time = time, .start = time - test_random(&state) % 50, .value = i});
         } else if (chance < 990 && twin->count) {
             take_out(&pool, &run, twin, (uint32_t)(test_random(&state) % twin->count));
         } else if (twin->count) {

@@ -4,41 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "native/native.h"
 #include "tests/support/history.h"
-
-struct fixture {
-    struct iso_history history;
-    struct iso_native native;
-    struct iso_native_fault fault;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *fixture = calloc(1, sizeof *fixture);
-    iso_history_init(&fixture->history);
-    iso_native_init(&fixture->native);
-    *state = fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *fixture = *state;
-    iso_native_release(&fixture->native);
-    iso_history_release(&fixture->history);
-    free(fixture);
-    return 0;
-}
-
-static enum iso_status read_bytes(struct fixture *fixture, const char *text, size_t size)
-{
-    char *padded = test_padded(text, size, '}');
-    enum iso_status status =
-        iso_native_read_transaction(&fixture->native, padded, size, 1, &fixture->history, &fixture->fault);
-    free(padded);
-    return status;
-}
+#include "tests/support/native_case.h"
 
 static enum iso_status read_text(struct fixture *fixture, const char *text)
 {

@@ -135,6 +135,188 @@ static void keys_are_escaped(void **state)
     }
 }
 
+static void keys_of_rows_have_no_mark_of_cells(void **state)
+{
+    (void)state;
+    char key[40];
+    const char *parts[] = {"a#b", "1,5%/"}, *whole = "public.t%23/a%23b,1%2C5%25%2F";
+    assert_true(iso_recorder_row_key(key, sizeof key, "public.t#", parts, 2));
+    assert_string_equal(key, whole);
+    assert_true(iso_recorder_row_key(key, sizeof key, NULL, parts, 2));
+    assert_string_equal(key, "a%23b,1%2C5%25%2F");
+    assert_true(iso_recorder_row_key(key, sizeof key, "public.t#", NULL, 0));
+    assert_string_equal(key, "public.t%23");
+    assert_true(iso_recorder_key(key, sizeof key, "public.t#", parts, 1));
+    assert_string_equal(key, "public.t#/a#b");
+    for (size_t size = 0; size <= strlen(whole); size++)
+        assert_false(iso_recorder_row_key(key, size, "public.t#", parts, 2));
+}
+
+/* The operations of a record that says nothing else. */
+static void assert_operations(struct iso_recorder_session *session, const char *expected)
+{
+    static const char end[] = "],\"status\":\"committed\"}";
+    const char *record = iso_recorder_in_band(session), *from = record ? strstr(record, "\"ops\":[") : NULL;
+    assert_non_null(from);
+    from += strlen("\"ops\":[");
+    assert_true(strlen(from) >= strlen(end));
+    size_t length = strlen(from) - strlen(end);
+    assert_string_equal(from + length, end);
+    assert_int_equal(length, strlen(expected));
+    assert_memory_equal(from, expected, length);
+}
+
+static struct iso_recorder_session *open_in_band(struct iso_recorder **recorder,
+                                                 const struct iso_recorder_options *options)
+{
+    struct iso_error error = {0};
+    *recorder = iso_recorder_new_in_band(options, &error);
+    assert_non_null(*recorder);
+    struct iso_recorder_session *session = iso_recorder_session_new(*recorder, "s");
+    iso_recorder_begin(session);
+    return session;
+}
+
+static void close_in_band(struct iso_recorder *recorder, struct iso_recorder_session *session)
+{
+    iso_recorder_commit(session);
+    iso_recorder_session_free(session);
+    iso_recorder_free(recorder);
+}
+
+static const char *const columns[] = {"owner", "bal\"ance"}, *const values[] = {"ann", NULL};
+
+static void rows_have_cells(void **state)
+{
+    (void)state;
+    struct iso_recorder *recorder;
+    struct iso_recorder_session *session = open_in_band(&recorder, NULL);
+    iso_recorder_read_row(session, "t/7", columns, values, 2);
+    iso_recorder_read_row(session, "t/8", NULL, NULL, 0);
+    iso_recorder_statement_timestamp(session, 5);
+    iso_recorder_read_no_row(session, "t/9");
+    iso_recorder_statement_lock(session);
+    iso_recorder_write_row(session, "t/9", columns + 1, values, 1);
+    iso_recorder_statement(session);
+    iso_recorder_write_row(session, "t/10", NULL, NULL, 0);
+    assert_operations(session, "{\"t\":\"r\",\"row\":\"t/7\",\"cells\":{\"owner\":\"ann\",\"bal\\\"ance\":null}},"
+                               "{\"t\":\"r\",\"row\":\"t/8\",\"cells\":{}},"
+                               "{\"t\":\"r\",\"row\":\"t/9\",\"v\":null,\"ots\":\"5\"},"
+                               "{\"t\":\"w\",\"row\":\"t/9\",\"cells\":{\"bal\\\"ance\":\"ann\"},\"lock\":true},"
+                               "{\"t\":\"w\",\"row\":\"t/10\"}");
+    close_in_band(recorder, session);
+}
+
+static void queries_are_streamed(void **state)
+{
+    (void)state;
+    struct iso_recorder *recorder;
+    struct iso_recorder_session *session = open_in_band(&recorder, NULL);
+    iso_recorder_query_begin(session, "t", "1", "9,b", "a = 'x'");
+    iso_recorder_query_row(session, "3", columns, values, 1);
+    iso_recorder_query_partial(session);
+    iso_recorder_query_row(session, "4", columns, values, 0);
+    iso_recorder_query_end(session);
+    iso_recorder_query_begin(session, "t", NULL, NULL, NULL);
+    iso_recorder_statement_snapshot(session, "1:1:");
+    iso_recorder_query_end(session);
+    iso_recorder_statement(session);
+    iso_recorder_query_begin(session, "t", NULL, "5", NULL);
+    iso_recorder_query_aggregate(session, "count", "2");
+    iso_recorder_query_aggregate(session, "sum(a)", NULL);
+    iso_recorder_query_end(session);
+    iso_recorder_query_begin(session, "t", NULL, NULL, NULL);
+    iso_recorder_query_columns(session, columns, 2);
+    iso_recorder_query_end(session);
+    iso_recorder_query_begin(session, "t", NULL, NULL, NULL);
+    iso_recorder_query_columns(session, columns, 2);
+    iso_recorder_query_values(session, values);
+    iso_recorder_query_values(session, columns);
+    iso_recorder_query_end(session);
+    assert_operations(session, "{\"t\":\"q\",\"table\":\"t\",\"from\":\"1\",\"to\":\"9,b\",\"where\":\"a = 'x'\","
+                               "\"rows\":{\"3\":{\"owner\":\"ann\"},\"4\":{}},\"partial\":true},"
+                               "{\"t\":\"q\",\"table\":\"t\",\"rows\":{},\"snapshot\":\"1:1:\"},"
+                               "{\"t\":\"q\",\"table\":\"t\",\"to\":\"5\",\"agg\":{\"count\":\"2\",\"sum(a)\":null}},"
+                               "{\"t\":\"q\",\"table\":\"t\",\"columns\":[\"owner\",\"bal\\\"ance\"],\"bag\":[]},"
+                               "{\"t\":\"q\",\"table\":\"t\",\"columns\":[\"owner\",\"bal\\\"ance\"],"
+                               "\"bag\":[[\"ann\",null],[\"owner\",\"bal\\\"ance\"]]}");
+    close_in_band(recorder, session);
+}
+
+static void half_a_query(struct iso_recorder_session *session, const char *value)
+{
+    iso_recorder_query_begin(session, "t", NULL, NULL, NULL);
+    iso_recorder_query_row(session, "3", columns, &value, 1);
+}
+
+/* Whatever comes instead of its end, and whatever was wrong with it. */
+static void half_a_query_leaves_nothing(void **state)
+{
+    (void)state;
+    struct iso_recorder *recorder;
+    char large[3000];
+    const struct iso_recorder_options options = {.record_bytes = 1000};
+    struct iso_recorder_session *session = open_in_band(&recorder, &options);
+    memset(large, 'v', sizeof large - 1);
+    large[sizeof large - 1] = '\0';
+    half_a_query(session, "x");
+    assert_operations(session, "");
+    iso_recorder_query_end(session); /* it is over */
+    iso_recorder_query_row(session, "3", columns, values, 1);
+    half_a_query(session, "\xff");
+    iso_recorder_read(session, "x", "1");
+    half_a_query(session, large);
+    iso_recorder_tid(session, "a longer name");
+    size_t mark = iso_recorder_mark(session);
+    half_a_query(session, "\x02");
+    assert_int_equal(iso_recorder_mark(session), mark);
+    iso_recorder_rollback_to(session, mark);
+    half_a_query(session, "x");
+    iso_recorder_query_begin(session, "u", NULL, NULL, NULL);
+    iso_recorder_tid(session, "the longest name of all");
+    iso_recorder_query_end(session);
+    half_a_query(session, "y");
+    assert_operations(session, "{\"t\":\"r\",\"k\":\"x\",\"v\":\"1\"},{\"t\":\"q\",\"table\":\"u\",\"rows\":{}}");
+    half_a_query(session, "y");
+    iso_recorder_commit(session);
+    iso_recorder_begin(session);
+    iso_recorder_query_end(session);
+    iso_recorder_query_partial(session);
+    half_a_query(session, "x");
+    iso_recorder_query_end(session);
+    assert_operations(session, "{\"t\":\"q\",\"table\":\"t\",\"rows\":{\"3\":{\"owner\":\"x\"}}}");
+    close_in_band(recorder, session);
+}
+
+/* What a reader would refuse is dropped here, whole, and counted. */
+static void queries_of_no_shape_are_refused(void **state)
+{
+    (void)state;
+    struct iso_recorder *recorder;
+    struct iso_recorder_session *session = open_in_band(&recorder, NULL);
+    for (int i = 0; i < 6; i++) {
+        iso_recorder_begin(session);
+        iso_recorder_query_begin(session, "t", NULL, NULL, NULL);
+        if (i == 0 || i == 1)
+            iso_recorder_query_row(session, "3", columns, values, 1);
+        if (i == 1 || i == 2)
+            iso_recorder_query_aggregate(session, "count", "1");
+        if (i == 0 || i == 3)
+            iso_recorder_query_values(session, values);
+        if (i == 2 || i == 4)
+            iso_recorder_query_columns(session, columns, 1);
+        if (i == 4)
+            iso_recorder_query_columns(session, columns, 1);
+        if (i == 5)
+            iso_recorder_query_row(session, "3", (const char *const[]){""}, values, 1);
+        iso_recorder_query_end(session);
+        assert_null(iso_recorder_in_band(session));
+        iso_recorder_commit(session);
+    }
+    assert_int_equal(counts(recorder).dropped_refused, 6);
+    close_in_band(recorder, session);
+}
+
 static void gives_records_in_band(void **state)
 {
     (void)state;
@@ -390,6 +572,16 @@ static void nothing_to_record_with_does_nothing(void **state)
     iso_recorder_read_list(session, "x", NULL, 0);
     iso_recorder_append(session, "x", "1");
     iso_recorder_delete(session, "x");
+    iso_recorder_read_row(session, "x", NULL, NULL, 0);
+    iso_recorder_read_no_row(session, "x");
+    iso_recorder_write_row(session, "x", NULL, NULL, 0);
+    iso_recorder_query_begin(session, "x", NULL, NULL, NULL);
+    iso_recorder_query_row(session, "x", NULL, NULL, 0);
+    iso_recorder_query_aggregate(session, "count", "1");
+    iso_recorder_query_columns(session, NULL, 0);
+    iso_recorder_query_values(session, NULL);
+    iso_recorder_query_partial(session);
+    iso_recorder_query_end(session);
     iso_recorder_rollback_to(session, iso_recorder_mark(session));
     one_write(session, "1");
     iso_recorder_abort(session);
@@ -602,6 +794,11 @@ int main(void)
         cmocka_unit_test(rolls_back_to_a_savepoint),
         cmocka_unit_test(takes_a_name_and_mariadbs_snapshots),
         cmocka_unit_test(keys_are_escaped),
+        cmocka_unit_test(keys_of_rows_have_no_mark_of_cells),
+        cmocka_unit_test(rows_have_cells),
+        cmocka_unit_test(queries_are_streamed),
+        cmocka_unit_test(half_a_query_leaves_nothing),
+        cmocka_unit_test(queries_of_no_shape_are_refused),
         cmocka_unit_test(gives_records_in_band),
         cmocka_unit_test(says_that_the_stream_knows_the_writes),
         cmocka_unit_test(refuses_what_it_cannot_say),

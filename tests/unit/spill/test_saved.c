@@ -247,7 +247,7 @@ static void survives_crashes(void **state)
             continue;
         iso_spill_stats(fixture->spill, &stats);
         moved += stats.moved > 0;
-        held += stats.held > 0;
+        held += stats.archived > 0;
         largest = stats.disk > largest ? stats.disk : largest;
         uint32_t what = below(fixture, 4);
         if (what == 0) {
