@@ -63,6 +63,10 @@ struct iso_join_options {
      * (iso/source.h). NULL: nothing. */
     struct iso_value_type (*value_type)(void *context, const char *table, size_t length, const char *column,
                                         size_t column_length);
+    /* Whether columns of the table are cells, and then, whether changes of one arrive. NULL: no table's are. */
+    bool (*has_cells)(void *context, const char *table, size_t length);
+    enum iso_column_coverage (*covers_column)(void *context, const char *table, size_t length, const char *column,
+                                              size_t column_length);
     bool judge_uncovered; /* clients' records of tables without a source are all that there is of them */
     bool initial_known;   /* what stood there before is given, or nothing did */
     bool clients;         /* records arrive, from topics or a file; false: before images are reads */
@@ -283,6 +287,7 @@ struct iso_join_left_out {
     uint64_t operations;
     bool is_unknown; /* neither a source nor the stream knows it: a misspelt key */
     bool has_rows;   /* rows of it arrive, through a topic that does not cover it */
+    bool is_column;  /* "table#column", of a table that is covered */
 };
 bool iso_join_left_out(const struct iso_join *join, uint32_t number, struct iso_join_left_out *left_out);
 

@@ -95,6 +95,19 @@ static bool translate_change(struct iso_pipeline *pipeline, struct iso_aion_even
 
 /* ---- out ---- */
 
+/* As far as is known by now: a column may not have been shown so far. */
+static bool is_covered(const struct iso_pipeline *pipeline, const char *key, size_t length)
+{
+    struct iso_text name = {0};
+    struct route_key split = routes_split_key(&pipeline->routes, key, length, &name);
+    bool covered = split.route;
+    if (split.column.at)
+        covered = routes_cover_column((void *)&pipeline->routes, split.table.at, split.table.length, split.column.at,
+                                      split.column.length) > ISO_COLUMN_NOT_SHOWN;
+    iso_text_release(&name);
+    return covered;
+}
+
 bool pipeline_is_left_out(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
@@ -102,7 +115,7 @@ bool pipeline_is_left_out(struct iso_pipeline *pipeline, const struct iso_aion_e
     if (pipeline->options.join.judge_uncovered || !event->key_atoms || event->key == ISO_ABSENT)
         return false;
     const char *key = iso_atom_text(event->key_atoms, event->key, buffer, &length);
-    if (routes_find_key(&pipeline->routes, key, length))
+    if (is_covered(pipeline, key, length))
         return false;
     bool is_final = event->state == ISO_AION_FINAL;
     pipeline->stats.left_out[event->axiom] += !is_final ? 0 : event->unlisted ? event->unlisted : 1;

@@ -56,6 +56,8 @@ static struct iso_join *new_join(struct iso_pipeline *pipeline)
     join.is_caseless = routes_are_caseless;
     join.is_unreported = routes_are_unreported;
     join.value_type = routes_value_type;
+    join.has_cells = routes_have_cells;
+    join.covers_column = routes_cover_column;
     join.context = &pipeline->routes;
     join.keep_joined = pipeline->options.on_joined != NULL;
     return iso_join_new(&join);
