@@ -27,6 +27,9 @@ static void report(struct judge *judge, struct iso_rowsets_finding *finding, iso
     struct iso_text key = {0};
     finding->transaction = party_of(judge->query, rowsets_text(&engine->atoms, judge->query->tid, tid));
     finding->operation = judge->query->operation;
+    finding->step = judge->query->step;
+    finding->sts = judge->query->sts;
+    finding->cts = judge->query->ends;
     finding->table = rowsets_text(&engine->atoms, judge->query->table, table);
     finding->bound = judge->query->bound;
     iso_text_put_bytes(&key, finding->table.at, finding->table.length);

@@ -46,6 +46,8 @@ struct iso_rowsets_party {
 struct iso_rowsets_finding {
     struct iso_rowsets_party transaction;
     uint32_t operation;           /* the query's first, of the transaction's, from 0 */
+    uint32_t step;                /* the same as iso_history_step has it */
+    uint64_t sts, cts;            /* of the transaction; 0: it has none */
     enum iso_axiom axiom;         /* ISO_EXT, or ISO_INT */
     enum iso_violation_kind kind; /* ISO_MISSING_ROW, ISO_EXTRA_ROW, ISO_AGGREGATE */
     struct iso_json_text key;     /* of the row; of aggregates and of rows without keys `TABLE#` */

@@ -103,7 +103,8 @@ struct rowsets_query {
     uint64_t bound, start_limit; /* of a transaction of unknown outcome that may have written what it saw */
     uint64_t cts, origin;        /* cts: UINT64_MAX of points */
     iso_atom tid, table, from, to, where, returned;
-    uint32_t index, operation, table_number;
+    uint32_t index, operation, step, table_number;
+    uint64_t sts, ends; /* of its transaction, as findings report them */
     uint32_t row_count, own_count, emitted_count;
     uint32_t watched; /* held: the transaction of unknown outcome whose outcome it waits for */
     bool is_partial, own_order, is_lock, is_point, at_commit, in_aggregate, in_bag; /* in_...: already reported */

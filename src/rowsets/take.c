@@ -229,8 +229,11 @@ static struct rowsets_query *take_query(struct iso_rowsets *engine, const struct
     query->table = engine->tables[query->table_number].name;
     query->tid = copy_atom(engine, history->tid[transaction]);
     query->origin = history->origin[transaction];
+    query->sts = history->flags[transaction] & ISO_HAS_STS ? history->sts[transaction] : 0;
+    query->ends = history->flags[transaction] & ISO_HAS_CTS ? history->cts[transaction] : 0;
     query->index = transaction;
     query->operation = set->first;
+    query->step = iso_history_step(history, transaction, header);
     query->from = copy_atom(engine, set->from);
     query->to = copy_atom(engine, set->to);
     query->where = copy_atom(engine, set->where);
