@@ -165,6 +165,7 @@ void iso_rowsets_archive(struct iso_archive *archive, struct iso_rowsets *engine
     ISO_ARCHIVE_AS(archive, "has_watermark", engine->has_watermark);
     ISO_ARCHIVE_AS(archive, "ended", engine->ended);
     ISO_ARCHIVE_AS(archive, "stats", engine->stats);
+    ISO_ARCHIVE_AS(archive, "query_bytes", engine->query_bytes);
     if (is_restoring(archive))
         iso_archive_expect(archive, are_in_range(engine));
     if (is_restoring(archive))

@@ -11,6 +11,11 @@ void rowsets_free_query(struct rowsets_query *query)
     iso_free(query);
 }
 
+uint64_t rowsets_query_bytes(const struct rowsets_query *query)
+{
+    return sizeof *query + query->row_count * sizeof *query->rows + query->own_count * sizeof *query->owns;
+}
+
 /* Judges it, and keeps it if it has to wait on. */
 static void settle(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last)
 {
@@ -19,6 +24,7 @@ static void settle(struct iso_rowsets *engine, struct rowsets_query *query, bool
         rowsets_free_query(query);
         return;
     }
+    engine->query_bytes += rowsets_query_bytes(query);
     ISO_GROW(engine->held, engine->held_count, engine->held_capacity);
     engine->held[engine->held_count++] = query;
 }
@@ -32,8 +38,10 @@ void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query)
 {
     if (is_final(engine, query->bound))
         settle(engine, query, engine->ended);
-    else
+    else {
+        engine->query_bytes += rowsets_query_bytes(query);
         iso_heap_push(&engine->queue, query->bound, (uint64_t)(uintptr_t)query);
+    }
 }
 
 /* Held queries for which `wants` is true, once more. */
@@ -45,9 +53,10 @@ static void settle_held(struct iso_rowsets *engine, bool (*wants)(const struct r
     engine->held = NULL;
     engine->held_count = engine->held_capacity = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (wants(held[i], number))
+        if (wants(held[i], number)) {
+            engine->query_bytes -= rowsets_query_bytes(held[i]);
             settle(engine, held[i], is_last);
-        else
+        } else
             held[kept++] = held[i];
     }
     for (uint32_t i = 0; i < kept; i++) {
@@ -82,8 +91,11 @@ void rowsets_wake(struct iso_rowsets *engine, uint32_t unknown)
 
 static void settle_final(struct iso_rowsets *engine)
 {
-    while (engine->queue.count && is_final(engine, engine->queue.items[0].key))
-        settle(engine, (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->queue).value, engine->ended);
+    while (engine->queue.count && is_final(engine, engine->queue.items[0].key)) {
+        struct rowsets_query *query = (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->queue).value;
+        engine->query_bytes -= rowsets_query_bytes(query);
+        settle(engine, query, engine->ended);
+    }
 }
 
 void iso_rowsets_watermark(struct iso_rowsets *engine, uint64_t timestamp)
