@@ -36,9 +36,9 @@ static bool is_final(const struct iso_rowsets *engine, uint64_t bound)
 
 void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query)
 {
-    if (is_final(engine, query->bound))
+    if (is_final(engine, query->bound)) {
         settle(engine, query, engine->ended);
-    else {
+    } else {
         engine->query_bytes += rowsets_query_bytes(query);
         iso_heap_push(&engine->queue, query->bound, (uint64_t)(uintptr_t)query);
     }
@@ -56,8 +56,9 @@ static void settle_held(struct iso_rowsets *engine, bool (*wants)(const struct r
         if (wants(held[i], number)) {
             engine->query_bytes -= rowsets_query_bytes(held[i]);
             settle(engine, held[i], is_last);
-        } else
+        } else {
             held[kept++] = held[i];
+        }
     }
     for (uint32_t i = 0; i < kept; i++) {
         ISO_GROW(engine->held, engine->held_count, engine->held_capacity);
@@ -112,6 +113,7 @@ void iso_rowsets_watermark(struct iso_rowsets *engine, uint64_t timestamp)
         settle_held(engine, is_below, timestamp - retention, true);
     engine->floor = timestamp - retention;
     rowsets_forget_dead(engine);
+    rowsets_collect(engine);
 }
 
 void iso_rowsets_end(struct iso_rowsets *engine)

@@ -147,6 +147,7 @@ struct iso_rowsets {
     uint32_t known_count, known_capacity;
 
     struct iso_atoms atoms;
+    uint32_t atoms_kept; /* how many there were when they were collected last */
 
     struct rowsets_table *tables;
     uint32_t table_count, table_capacity;
@@ -253,5 +254,9 @@ void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction);
 
 /* judge.c: what it waits for, or ISO_NONE: it is final. */
 uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last);
+
+/* collect.c */
+void rowsets_make_maps(struct iso_rowsets *engine);
+void rowsets_collect(struct iso_rowsets *engine);
 
 #endif
