@@ -41,6 +41,21 @@ static const struct app_option options[] = {
                    "Which keys: all equally often (the default), the i-th in proportion to\n"
                    "1/i, or 80% of operations on 20% of the keys."),
     APP_ROW_FLAG("lists", PLACE(generate.lists), "Appends to lists and reads of whole lists."),
+    APP_ROW_COUNT("tables", "N", PLACE(generate.tables), 1, 1000000,
+                  "Rows with columns instead of keys with one value: --keys is the number of\n"
+                  "rows, in N tables. Writes insert rows and change some of their columns."),
+    APP_ROW_COUNT("columns", "N", PLACE(generate.columns), 1, 30,
+                  "Columns of each table (3): c1 has few values, c2 unique ones, c3 amounts\n"
+                  "and NULL, and so on."),
+    APP_ROW_SHARE("deletes", "SHARE", PLACE(generate.delete_share), "Share of writes that delete a row (0.2)."),
+    APP_ROW_SHARE("ranges", "SHARE", PLACE(generate.range_share),
+                  "Share of reads that ask for a range of keys (0.2). The others that these\n"
+                  "three options do not name read some columns of one row."),
+    APP_ROW_COUNT("span", "N", PLACE(generate.span), 1, 10000, "Keys that a range covers (20)."),
+    APP_ROW_SHARE("conditions", "SHARE", PLACE(generate.condition_share),
+                  "Share of reads that ask for rows by a condition on a column (0.1)."),
+    APP_ROW_SHARE("aggregates", "SHARE", PLACE(generate.aggregate_share),
+                  "Share of reads that ask for a count and a sum (0.1)."),
     APP_ROW_SHARE("aborted", "SHARE", PLACE(generate.aborted_share), "Share of transactions that abort (0)."),
     APP_ROW_SHARE("unknown", "SHARE", PLACE(generate.unknown_share),
                   "Share whose outcome the client never learns (0); half of them take\n"
@@ -304,6 +319,8 @@ static enum iso_status generate_history(struct app *app, const struct gen *gen, 
     return status;
 }
 
+#define TENTH (((uint64_t)1 << 32) / 10)
+
 static enum iso_status run_gen(struct app *app, int count, char **arguments)
 {
     struct gen gen = {.generate = {.sessions = 50,
@@ -311,6 +328,12 @@ static enum iso_status run_gen(struct app *app, int count, char **arguments)
                                    .operations = 15,
                                    .keys = 1000,
                                    .read_share = (uint64_t)1 << 31,
+                                   .columns = 3,
+                                   .span = 20,
+                                   .range_share = TENTH * 2,
+                                   .condition_share = TENTH,
+                                   .aggregate_share = TENTH,
+                                   .delete_share = TENTH * 2,
                                    .seed = 1},
                       .output = "-"};
     struct app_texts files = {0};

@@ -100,12 +100,10 @@ static void write_native_value(struct iso_output *output, const struct iso_histo
     iso_output_string(output, text + 1, length - 1);
 }
 
-static void write_native_operation(struct iso_output *output, const struct iso_history *history, uint32_t operation)
+/* Its time, and the brace. */
+static void end_native_operation(struct iso_output *output, const struct iso_history *history, uint32_t operation)
 {
     uint8_t kind = history->kind[operation];
-    write_kind_and_key(output, history, operation, "rwdar");
-    if (iso_kind_of(history, operation) != ISO_DELETE)
-        write_native_value(output, history, operation);
     if (kind & ISO_OPERATION_SNAPSHOT)
         write_snapshot(output, history, (uint32_t)history->ots[operation]);
     else if (kind & ISO_OPERATION_OTS)
@@ -114,6 +112,14 @@ static void write_native_operation(struct iso_output *output, const struct iso_h
     if (kind & ISO_OPERATION_LOCK)
         LITERAL(output, ",\"lock\":true");
     iso_output_char(output, '}');
+}
+
+static void write_native_operation(struct iso_output *output, const struct iso_history *history, uint32_t operation)
+{
+    write_kind_and_key(output, history, operation, "rwdar");
+    if (iso_kind_of(history, operation) != ISO_DELETE)
+        write_native_value(output, history, operation);
+    end_native_operation(output, history, operation);
 }
 
 /* A snapshot's place in a binlog. */
@@ -168,17 +174,46 @@ static void write_native_head(struct iso_output *output, const struct iso_histor
         LITERAL(output, ",\"whole\":true");
 }
 
+/* The row or query that begins with operation `o`, or NULL; `*next` is the first row set that was not passed over yet. */
+static const struct iso_range *set_at(const struct iso_history *history, uint32_t t, uint32_t o, uint32_t *next)
+{
+    const struct iso_ranges *sets = &history->ranges;
+    uint32_t at = o - history->first_operation[t];
+    while (*next < sets->count && sets->list[*next].transaction <= t &&
+           (sets->list[*next].transaction < t || sets->list[*next].first <= at)) {
+        const struct iso_range *set = &sets->list[(*next)++];
+        if (set->transaction == t && set->first == at && can_write_set(history, set, o))
+            return set;
+    }
+    return NULL;
+}
+
+static void write_native_operations(struct iso_output *output, const struct iso_history *history, uint32_t t,
+                                    uint32_t *next_set)
+{
+    uint32_t first = history->first_operation[t], end = history->first_operation[t + 1];
+    for (uint32_t o = first; o < end;) {
+        const struct iso_range *set = set_at(history, t, o, next_set);
+        if (o > first)
+            iso_output_char(output, ',');
+        if (!set) {
+            write_native_operation(output, history, o++);
+            continue;
+        }
+        write_set(output, history, set, o);
+        end_native_operation(output, history, o);
+        o += set->rows;
+    }
+}
+
 static void write_native(struct iso_history_writer *writer, const struct iso_history *history)
 {
     struct iso_output *output = writer->output;
+    uint32_t next_set = 0;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         write_native_head(output, history, t);
         LITERAL(output, ",\"ops\":[");
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            if (o > history->first_operation[t])
-                iso_output_char(output, ',');
-            write_native_operation(output, history, o);
-        }
+        write_native_operations(output, history, t, &next_set);
         LITERAL(output, "]}\n");
         writer->count++;
     }
