@@ -165,21 +165,42 @@ static bool pack_pairs(struct iso_history *block, unsigned bits, uint32_t *culpr
     return true;
 }
 
+/* The first transaction that has a snapshot, or an operation that has one. */
+static uint32_t find_snapshot(const struct iso_history *block)
+{
+    for (uint32_t t = 0; t < block->transaction_count; t++) {
+        if (block->snapshot && block->snapshot[t] != ISO_NONE)
+            return t;
+        for (uint32_t o = block->first_operation[t]; o < block->first_operation[t + 1]; o++)
+            if (block->kind[o] & ISO_OPERATION_SNAPSHOT)
+                return t;
+    }
+    return ISO_NONE;
+}
+
+static void put_culprit(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t culprit,
+                        char location[LOCATION_BYTES])
+{
+    if (pipeline_batch_find(&pipeline->batch, block->origin[culprit]))
+        pipeline_put_location(pipeline, block->origin[culprit], location, LOCATION_BYTES);
+    else
+        iso_history_location_text(block, culprit, location, LOCATION_BYTES);
+}
+
 enum iso_status pipeline_make_scalar(struct iso_pipeline *pipeline, struct iso_history *block, struct iso_error *error)
 {
-    uint32_t culprit = 0;
+    char location[LOCATION_BYTES];
+    uint32_t culprit = pipeline->join || !block->snapshot_count ? ISO_NONE : find_snapshot(block);
     if (block->clock != ISO_CLOCK_NONE)
         pipeline->clock.kind = block->clock;
-    if (block->snapshot_count && !pipeline->join)
+    if (culprit != ISO_NONE) {
+        put_culprit(pipeline, block, culprit, location);
         return iso_error_set(error, ISO_BAD_INPUT, "%s: snapshots in a stream need a CDC source to be joined with",
-                             block->inputs[0]);
+                             location);
+    }
     if (block->clock != ISO_CLOCK_PAIR || pack_pairs(block, pipeline->options.hlc_bits, &culprit))
         return ISO_OK;
-    char location[LOCATION_BYTES];
-    if (pipeline_batch_find(&pipeline->batch, block->origin[culprit]))
-        pipeline_put_location(pipeline, block->origin[culprit], location, sizeof location);
-    else
-        iso_history_location_text(block, culprit, location, sizeof location);
+    put_culprit(pipeline, block, culprit, location);
     return iso_error_set(error, ISO_BAD_INPUT,
                          "%s: a timestamp {p,l} does not fit into 64 bits, expected --hlc-bits "
                          "with room for both",

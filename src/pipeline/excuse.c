@@ -5,6 +5,7 @@
  * a conflict of writers between whose commits the table was emptied (altered.c). A contradiction is reported
  * tentatively before it is final; both are left out.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "pipeline/pipeline_private.h"
@@ -34,8 +35,9 @@ static bool is_conflict_across(const struct iso_pipeline *pipeline, const struct
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    if (event->axiom != ISO_NOCONFLICT || !event->key_atoms || event->key == ISO_ABSENT)
+    if (event->axiom != ISO_NOCONFLICT)
         return false;
+    assert(event->key_atoms && event->key != ISO_ABSENT);
     uint64_t one = event->transaction.cts, other = event->other.cts;
     const char *key = iso_atom_text(event->key_atoms, event->key, buffer, &length);
     return pipeline_was_altered(pipeline, key, length, one < other ? one : other, one < other ? other : one);

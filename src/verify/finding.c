@@ -127,12 +127,11 @@ static uint32_t first_place(const struct said *said, const uint64_t *sorted, iso
 static void cover_by(const struct said *said, const uint64_t *sorted, uint32_t t, int32_t *cover)
 {
     const struct iso_history *history = said->history;
-    uint32_t first = history->first_operation[t], end = history->first_operation[t + 1], length;
-    while (first < end && (history->key[first] != said->key || iso_kind_of(history, first) != ISO_APPEND))
-        first++;
-    if (first == end || t == said->reader || iso_status_of(history, t) == ISO_ABORTED)
+    uint32_t first = history->first_operation[t], length = lists_appended(history, t, said->key);
+    if (!length || t == said->reader || iso_status_of(history, t) == ISO_ABORTED)
         return;
-    length = lists_appended(history, t, said->key);
+    while (history->key[first] != said->key || iso_kind_of(history, first) != ISO_APPEND)
+        first++;
     iso_atom element = history->value[first];
     for (uint32_t i = first_place(said, sorted, element); i < said->prefix && sorted[i] >> 32 == element; i++) {
         uint32_t place = (uint32_t)sorted[i];
@@ -248,21 +247,22 @@ static bool register_finding(const struct iso_history *history, const struct iso
     }
 }
 
-/* The one who may have written what a register read returned: ISO_NONE for the initial value; false: several
- * may. */
-static bool only_writer(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t *writer)
+#define INITIALLY (ISO_NONE - 1) /* nobody wrote it: the initial value */
+
+/* The one who may have written what a register read returned: INITIALLY for the initial value, ISO_NONE if several may, or
+ * nobody. */
+static uint32_t only_writer(const struct iso_history *history, uint32_t reader, uint32_t operation)
 {
     uint32_t key = history->key[operation], value = history->value[operation], last;
-    uint32_t count = initial_value(history, key) == value;
-    *writer = ISO_NONE;
+    uint32_t count = initial_value(history, key) == value, writer = INITIALLY;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         if (t == reader || iso_status_of(history, t) == ISO_ABORTED || !verify_final_write(history, t, key, &last) ||
             last != value)
             continue;
-        *writer = t;
+        writer = t;
         count++;
     }
-    return count == 1;
+    return count == 1 ? writer : ISO_NONE;
 }
 
 /* The external read of a key by a committed transaction that writes it too, or ISO_NONE. */
@@ -286,14 +286,16 @@ static uint32_t read_before_write(const struct iso_history *history, uint32_t t,
  */
 static bool loses_update(const struct iso_history *history, const struct iso_finding *finding, uint32_t prefix)
 {
-    uint32_t t = finding->transaction, o = finding->operation, key = history->key[o], writer, writer_of_other;
+    uint32_t t = finding->transaction, o = finding->operation, key = history->key[o];
     uint32_t other = finding->other == t ? ISO_NONE : read_before_write(history, finding->other, key);
     if (other == ISO_NONE || read_before_write(history, t, key) == ISO_NONE ||
         iso_kind_of(history, other) != iso_kind_of(history, o))
         return false;
-    if (iso_kind_of(history, o) == ISO_READ)
-        return only_writer(history, t, o, &writer) && only_writer(history, finding->other, other, &writer_of_other) &&
-               writer == writer_of_other && history->value[o] == history->value[other];
+    if (iso_kind_of(history, o) == ISO_READ) {
+        uint32_t writer = only_writer(history, t, o);
+        return writer != ISO_NONE && writer == only_writer(history, finding->other, other) &&
+               history->value[o] == history->value[other];
+    }
     const iso_atom *elements = history->element + history->list_first[history->value[o]];
     const iso_atom *of_other = history->element + history->list_first[history->value[other]];
     return verify_read_shape(history, finding->other, other).prefix == prefix &&

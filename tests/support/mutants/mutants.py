@@ -11,7 +11,8 @@ nothing: at most a tenth may be such.
 All mutants are in one build of a copy of the tree: the function of each stands there twice, and the environment (MUTANT=N) says which
 of the two is called. So a mutant costs only the tests that it takes to catch it. Each test runs once without a fault first: it says how
 long it takes and which of the mutated functions it calls. A mutant then meets the tests that call its function, those first that
-catch much in little time, until one fails. What no test calls survives.
+catch much in little time, until one fails: cheap tests, the same ones with sanitizers and validations, then dear ones. What no test calls
+survives.
 
 Modules have equal shares, and so have the kinds of faults of a module. Who is drawn depends on the seed and the changed line only, so
 that a seed's mutants remain where their lines do.
@@ -37,8 +38,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 EQUIVALENT = os.path.join(HERE, "equivalent.tsv")
 MODULES = ["aion", "chronos", "polygraph", "join", "pipeline", "verify"]
 # Tests that take part, of those of `make check`.
-TAKING_PART = re.compile(r"build/unit$|build/tests/property/|tests/system/(?:corpus|attach|durable)/|tests/cli/")
-MAKE = ["make", "-s", "BUILD=build"]
+TAKING_PART = re.compile(r"build[^/]*/unit$|build[^/]*/tests/property/|tests/system/(?:corpus|attach|durable)/|tests/cli/")
+FEW = 60
+# Flavours of the build, as in the Makefile: what each is made with.
+MAKE = {"release": ["make", "-s", "BUILD=build"],
+        "asan": ["make", "-s", "BUILD=build-asan", "SANITIZE=address,undefined"]}
 # Arguments that C would not take are no mutants; unused ones are.
 STRICT, SILENT = "WERROR=-Werror=int-conversion -Werror=incompatible-pointer-types", "WERROR=-w"
 
@@ -243,17 +247,17 @@ def read_equivalent():
 
 # ---- programs ----
 
-def limits():
+def limits(addresses):
     """What runs wild must not take the machine with it."""
-    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+    resource.setrlimit(resource.RLIMIT_AS, (addresses, addresses))
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def run(command, folder, seconds, environment=None, limited=False):
-    """Exit status, output; status None if it took longer."""
+def run(command, folder, seconds, environment=None, limit=None):
+    """Exit status, output; status None if it took longer. `limit`: of addresses, in bytes."""
     process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=limits if limited else None)
+                               stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=limit and (lambda: limits(limit)))
     try:
         output, _ = process.communicate(timeout=max(1, seconds))
         return process.returncode, output.decode(errors="replace")
@@ -269,7 +273,7 @@ class Test:
     def __init__(self, words):
         self.words, self.seconds, self.called = words, 0, b""
         self.tried, self.caught = {}, {}
-        name = words[-1] if words[0] == "build/unit" else os.path.basename(words[0])
+        name = words[-1] if os.path.basename(words[0]) == "unit" else os.path.basename(words[0])
         self.subject = re.split(r"[/_]", name)[0]
 
     def promise(self, mutant):
@@ -308,9 +312,9 @@ class Tree:
     """A copy of the sources with all mutants in it."""
 
     def __init__(self, work, jobs):
-        self.work, self.folder, self.jobs = work, os.path.join(work, "tree"), jobs
+        self.work, self.folder, self.jobs, self.flavour = work, os.path.join(work, "tree"), jobs, "release"
         self.environment = dict(os.environ, BUILD="build", ISOCHRON=os.path.join(self.folder, "build/isochron"), EFFORT="short",
-                                ISOCHRON_HASH_SEED="1")
+                                ISOCHRON_HASH_SEED="1", ASAN_OPTIONS="detect_leaks=1")
         for name in ("MAKEFLAGS", "MAKELEVEL", "SEED", "MUTANT", "MUTANTS_CALLED"):
             self.environment.pop(name, None)
         os.makedirs(self.folder, exist_ok=True)
@@ -331,8 +335,8 @@ class Tree:
         files = {path for path in listed if path and os.path.exists(os.path.join(ROOT, path))}
         selector = "src/base/mutants_selector.c"
         for directory, folders, names in os.walk(self.folder):
-            if directory == self.folder and "build" in folders:
-                folders.remove("build")
+            if directory == self.folder:
+                folders[:] = [name for name in folders if not name.startswith("build")]
             for name in names:
                 path = os.path.join(directory, name)
                 if os.path.relpath(path, self.folder) not in files | {selector}:
@@ -347,28 +351,36 @@ class Tree:
             shutil.copymode(source, os.path.join(self.folder, path))
         self.write(selector, (SELECTOR % (len(mutants) + 1)).encode())
 
+    def set_flavour(self, flavour):
+        self.flavour = flavour
+        self.environment["BUILD"] = MAKE[flavour][2].removeprefix("BUILD=")
+
     def tests(self):
-        listed = subprocess.run(["tests/select.sh", "release", "check", "short"], cwd=self.folder, env=self.environment,
+        listed = subprocess.run(["tests/select.sh", self.flavour, "check", "short"], cwd=self.folder, env=self.environment,
                                 capture_output=True, check=True).stdout.decode().splitlines()
         commands = [words for words in (line.split()[1:] for line in listed) if TAKING_PART.match(words[0])]
-        cheap = [Test(words) for words in commands if words[0] == "build/unit"]
-        dear = [Test(words) for words in commands if words[0] != "build/unit"]
-        # Of random histories the first tenth finds most.
+        cheap = [Test(words) for words in commands if os.path.basename(words[0]) == "unit"]
+        dear = [Test(words) for words in commands if os.path.basename(words[0]) != "unit"]
+        # Of random histories the first tenth finds most; of few, some tests say that they saw too little.
         for words in commands:
-            if len(words) > 2 and words[1].startswith("--") and words[2].isdigit() and int(words[2]) >= 50:
-                cheap.append(Test([words[0], words[1], str(int(words[2]) // 10)] + words[3:]))
+            if len(words) > 2 and words[1].startswith("--") and words[2].isdigit() and int(words[2]) >= FEW:
+                cheap.append(Test([words[0], words[1], str(max(FEW, int(words[2]) // 10))] + words[3:]))
         return cheap, dear
 
     def build(self, tests):
-        targets = {test.words[0] for test in tests if test.words[0].startswith("build/")} | {"build/isochron", "build/embedded-broker"}
-        status, output = run(MAKE + [SILENT, f"-j{self.jobs}"] + sorted(targets), self.folder, 3600, self.environment)
+        targets = {test.words[0] for test in tests if test.words[0].startswith("build")}
+        if self.flavour == "release":
+            targets |= {"build/isochron", "build/embedded-broker"}
+        status, output = run(MAKE[self.flavour] + [SILENT, f"-j{self.jobs}"] + sorted(targets), self.folder, 3600, self.environment)
         if status != 0:
             sys.exit(f"{self.folder} is not built:\n{output[-4000:]}")
 
     def try_test(self, test, seconds, **environment):
         """Whether it passes, whether it hangs, seconds."""
         started = time.monotonic()
-        status, output = run(test.words, self.folder, seconds, dict(self.environment, **environment), limited=True)
+        # The address sanitizer reserves more than there is.
+        limit = 8 << 30 if self.flavour == "release" else resource.RLIM_INFINITY
+        status, output = run(test.words, self.folder, seconds, dict(self.environment, **environment), limit=limit)
         return status == 0 and not re.search(r"^not ok", output, re.M), status is None, time.monotonic() - started
 
     def run_once(self, test, count):
@@ -426,7 +438,7 @@ class Compiler:
         os.makedirs(self.folder, exist_ok=True)
         if os.path.exists(self.log):
             self.known = dict(line.split() for line in open(self.log))
-        _, flags = run(MAKE + [STRICT, "--eval", "flags: ; @echo $(CC) $(CFLAGS_ALL)", "flags"], ROOT, 60)
+        _, flags = run(MAKE["release"] + [STRICT, "--eval", "flags: ; @echo $(CC) $(CFLAGS_ALL)", "flags"], ROOT, 60)
         self.flags = [flag for flag in flags.split() if flag not in ("-g", "-MMD", "-MP")]
 
     def code(self, path, text):
@@ -489,12 +501,16 @@ def survey(arguments):
         tree = Tree(arguments.work, arguments.jobs)
         tree.plant(chosen)
         cheap, dear = tree.tests()
-        tree.build(cheap + dear)
-        print(f"# {time.monotonic() - began:.0f} s: they are built", flush=True)
+        tree.set_flavour("asan")
+        sanitized, _ = tree.tests()
         left = chosen
-        for tests in (cheap, dear):
-            list(pool.map(lambda test: tree.run_once(test, len(chosen)), tests if left else []))
-            print(f"# {time.monotonic() - began:.0f} s: {len(tests)} tests ran without a fault; {len(left)} mutants meet them", flush=True)
+        for flavour, tests in (("release", cheap), ("asan", sanitized), ("release", dear)):
+            if not left:
+                break
+            tree.set_flavour(flavour)
+            tree.build(tests)
+            list(pool.map(lambda test: tree.run_once(test, len(chosen)), tests))
+            print(f"# {time.monotonic() - began:.0f} s: {len(tests)} tests ({flavour}) ran without a fault; {len(left)} mutants meet them", flush=True)
             futures = [pool.submit(tree.judge, mutant, tests, arguments.seconds) for mutant in left]
             for count, future in enumerate(concurrent.futures.as_completed(futures), 1):
                 mutant = future.result()

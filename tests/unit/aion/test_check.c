@@ -133,6 +133,15 @@ static void compare(uint64_t seed, uint64_t spread, enum iso_level level, unsign
     assert_true(chronos.reads_unjudged > 0);
     assert_same(&chronos, &aion);
     assert_string_equal(aion.engine, "aion");
+    /* What is not listed is counted. */
+    struct iso_verdict short_lists;
+    options.max_per_key = 3;
+    iso_verdict_init(&short_lists, &history, level, 0);
+    assert_int_equal(iso_aion_check(&history, &options, &short_lists, &error), ISO_OK);
+    iso_verdict_conclude(&short_lists, false);
+    assert_memory_equal(chronos.counts, short_lists.counts, sizeof chronos.counts);
+    assert_true(short_lists.violation_count < aion.violation_count);
+    iso_verdict_release(&short_lists);
     iso_verdict_release(&chronos);
     iso_verdict_release(&aion);
     iso_history_release(&history);

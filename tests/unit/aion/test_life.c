@@ -423,6 +423,102 @@ static void test_what_was_dropped_is_undecided(void **state)
     stop(&f);
 }
 
+/* Where the list of a key's conflicts is full, too. */
+static void test_what_was_dropped_is_undecided_beyond_the_list(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start(&f, ISO_SI, 0);
+    f.options.retention = 10;
+    f.options.max_per_key = 1;
+    open_engine(&f);
+    for (uint32_t i = 1; i <= 3; i++)
+        writer(&f, 1000 + i, i, 10 + i, 7, i); /* three pairs */
+    for (uint32_t i = 2; i <= 200; i++) {
+        writer(&f, i, 10 * i, 10 * i + 5, 7, 1000 + i);
+        iso_aion_watermark(f.engine, 10 * i + 5, 0);
+    }
+    assert_int_equal(stats_of(&f).counts[ISO_NOCONFLICT], 3);
+    assert_int_equal(stats_of(&f).writes_undecided, 0);
+    writer(&f, 2000, 100, 5000, 7, 9999); /* began long ago */
+    iso_aion_end(f.engine, 0);
+    assert_int_equal(stats_of(&f).writes_undecided, 1);
+    stop(&f);
+}
+
+/* A key that nobody touches any more lets go as well, whichever it is. */
+static void test_keys_let_go_without_being_touched(void **state)
+{
+    enum { KEYS = 3, VERSIONS = 100, ROUNDS = 20000 };
+    struct fixture f;
+    (void)state;
+    start(&f, ISO_SI, 0);
+    f.options.retention = 10;
+    open_engine(&f);
+    for (uint32_t key = 0; key < KEYS; key++)
+        for (uint32_t i = 0; i < VERSIONS; i++)
+            writer(&f, 1 + key * VERSIONS + i, 10 * i, 10 * i + 1, key, i);
+    assert_int_equal(stats_of(&f).versions, KEYS * VERSIONS);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        uint64_t sts = 10 * (uint64_t)(VERSIONS + i);
+        iso_history_clear(&f.block);
+        f.block.clock = ISO_CLOCK_SCALAR;
+        iso_history_input(&f.block, "topic[0]");
+        iso_aion_block(f.engine, &f.block);
+        writer(&f, 1000 + i, sts, sts + 1, KEYS, i);
+        if (i % 10 == 0)
+            iso_aion_watermark(f.engine, sts, 0);
+    }
+    assert_in_range(stats_of(&f).versions, 1, VERSIONS - 1);
+    stop(&f);
+}
+
+/* Reads that wait for the outcome of who may have written what they saw are counted, each of them. */
+static void test_reads_that_wait_for_an_outcome_are_counted(void **state)
+{
+    struct fixture f;
+    struct iso_aion_waiting waiting;
+    (void)state;
+    start(&f, ISO_SI, 0);
+    f.options.foreign = true;
+    open_engine(&f);
+    begin(&f, 1, 5, 0, ISO_UNKNOWN);
+    iso_history_operation(&f.block, ISO_WRITE, 7, 100);
+    assert_int_equal(arrive(&f), ISO_OK);
+    reader(&f, 2, 20, 7, 100);
+    reader(&f, 3, 21, 7, 100);
+    iso_aion_count_waiting(f.engine, &waiting);
+    assert_int_equal(waiting.reads, 2);
+    assert_int_equal(waiting.for_outcome, 0);
+    iso_aion_watermark(f.engine, 30, 0);
+    iso_aion_count_waiting(f.engine, &waiting);
+    assert_int_equal(waiting.reads, 0);
+    assert_int_equal(waiting.for_outcome, 2);
+    iso_aion_resolve(f.engine, &f.block.atoms, 1, true, 10, 0);
+    iso_aion_watermark(f.engine, 40, 0);
+    iso_aion_count_waiting(f.engine, &waiting);
+    assert_int_equal(waiting.for_outcome, 0);
+    stop(&f);
+}
+
+/* Without watermarks, and without memory, half of the way to what came lately is closed, and half of the rest. */
+static void test_half_is_closed_where_memory_is_short(void **state)
+{
+    struct fixture f;
+    uint32_t i = 0;
+    (void)state;
+    start(&f, ISO_SI, 0);
+    f.options.memory_limit = 4 << 20;
+    open_engine(&f);
+    while (!iso_aion_closed_early(f.engine)) {
+        i++;
+        assert_in_range(i, 0, 1000000);
+        writer(&f, i, 10 * (uint64_t)i, 10 * (uint64_t)i + 1, i % 1000, i);
+    }
+    assert_in_range(iso_aion_closed_early(f.engine), 10 * (uint64_t)i * 70 / 100, 10 * (uint64_t)i * 80 / 100);
+    stop(&f);
+}
+
 /* Of a session; its write overlaps no other of its key. */
 static void in_session(struct fixture *fixture, uint32_t tid, uint32_t session, uint64_t sts, uint64_t cts,
                        uint8_t status)
@@ -814,6 +910,10 @@ int main(void)
         cmocka_unit_test(test_a_repeat_outlives_its_session),
         cmocka_unit_test(test_a_steady_stream_takes_steady_memory),
         cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_what_was_dropped_is_undecided_beyond_the_list),
+        cmocka_unit_test(test_keys_let_go_without_being_touched),
+        cmocka_unit_test(test_reads_that_wait_for_an_outcome_are_counted),
+        cmocka_unit_test(test_half_is_closed_where_memory_is_short),
         cmocka_unit_test(test_shared_cts_waits_for_the_watermark),
         cmocka_unit_test(test_overtaken_writer_is_waited_for),
         cmocka_unit_test(test_no_wait_is_longer_than_was_allowed),

@@ -116,6 +116,12 @@ static void equal_cts_have_an_order(void **state)
                    "NOCONFLICT 2 1 x\nEXT stale 3 x: 2 of 1, not 1 of 2\n");
     chronos_expect(ISO_SI, "1 a 1 9 | w x 1 @8\n2 b 3 9 | w x 2\n3 c 9 - | r x 1\n", "NOCONFLICT 1 2 x\n");
     chronos_expect(ISO_SI, "1 a 1 9 | w x 1 lock\n2 b 3 9 | w x 2 @7\n3 c 9 - | r x 1\n", "");
+    /* Of two who wrote what a stale read returned it is the later one, also where one has an ots of its own. */
+    for (int own = 0; own < 2; own++)
+        chronos_expect(ISO_SI,
+                       own ? "1 a 7 9 | w x 5\n2 b 6 9 | w x 5 @6\n3 c 10 11 | w x 6\n4 d 12 - | r x 5\n"
+                           : "1 a 7 9 | w x 5 @7\n2 b 6 9 | w x 5\n3 c 10 11 | w x 6\n4 d 12 - | r x 5\n",
+                       "NOCONFLICT 1 2 x\nEXT stale 4 x: 5 of 1, not 6 of 3\n");
 }
 
 static void own_versions_are_not_seen(void **state)

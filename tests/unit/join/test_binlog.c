@@ -5,6 +5,7 @@
 
 #include "tests/support/test.h"
 
+#include "join/join_private.h"
 #include "tests/support/join_bench.h"
 
 static const struct iso_join_options alone = {.kind = "debezium", .initial_known = true};
@@ -356,6 +357,68 @@ static void a_statement_may_stand_before_the_place(void **state)
     }
 }
 
+/* A long run forgets the texts of what is over, and not those by which it knows what is repeated. */
+static void what_is_repeated_is_known_when_texts_were_forgotten(void **state)
+{
+    enum { GROUPS = 40000, REPEATED = 39000 };
+    struct join_bench bench;
+    char value[32];
+    (void)state;
+    join_bench_open(&bench, &alone);
+    for (int repeats = 0; repeats < 2; repeats++)
+        for (unsigned i = repeats ? REPEATED : 1; i <= (repeats ? REPEATED + 10 : GROUPS); i++) {
+            snprintf(value, sizeof value, "value %u", i);
+            take_row(&bench, i, 1, 100 + i, "t/1", i > 1 ? "-" : NULL, value);
+            take_edge(&bench, ISO_EVENT_END, i, 1);
+            iso_join_end_batch(bench.join);
+            iso_join_drained(bench.join);
+            if (i == GROUPS)
+                assert_true(bench.join->texts.atoms.count < 2 * GROUPS);
+        }
+    assert_int_equal(stats_of(&bench).rows, GROUPS);
+    assert_int_equal(stats_of(&bench).repeats, 11);
+    join_bench_close(&bench);
+}
+
+/* A group whose END says that it had no row stands nowhere, and nobody waits for it. */
+static void a_group_without_rows_is_not_waited_for(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &with_markers);
+    join_bench_record(&bench, "{'tid':'b','sid':1,'snapshot':'m.2:300','ops':[{'t':'r','k':'t/1'}]}");
+    take_whole(&bench, 8, 2, 290);
+    take_edge(&bench, ISO_EVENT_BEGIN, 9, 0);
+    take_edge(&bench, ISO_EVENT_END, 9, 0);
+    take_whole(&bench, 10, 2, 310);
+    take_edge(&bench, ISO_EVENT_BEGIN, 11, 0);
+    iso_join_recheck(bench.join);
+    assert_non_null(strstr(join_bench_steps(&bench), "add b[136,]"));
+    assert_int_equal(stats_of(&bench).empty_ends, 1);
+    join_bench_close(&bench);
+}
+
+/* Of a million places the older half goes, and with it the snapshots that stand there. */
+static void old_places_in_the_log_are_forgotten(void **state)
+{
+    enum { PLACES = 1 << 20 };
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &with_markers);
+    for (uint32_t i = 1; i <= PLACES; i++)
+        join_log_note(bench.join, &(struct iso_event){
+                                      .type = ISO_EVENT_ROW, .commit = i, .position = {1, (uint64_t)(10 * i) << 24}});
+    assert_int_equal(bench.join->log.count, PLACES / 2);
+    join_bench_record(&bench, "{'tid':'a','sid':1,'snapshot':'m.1:105','ops':[{'t':'r','k':'t/1'}]}");
+    join_bench_record(&bench, "{'tid':'b','sid':1,'snapshot':'m.1:10000005','ops':[{'t':'r','k':'t/1'}]}");
+    END(&bench);
+    const char *steps = join_bench_steps(&bench);
+    assert_null(strstr(steps, "add a"));
+    assert_non_null(strstr(steps, "add b[16000008,]")); /* behind 1000000 */
+    assert_int_equal(stats_of(&bench).records_gone[ISO_RECORDS_UNPLACED], 1);
+    join_bench_close(&bench);
+}
+
 /* After a failover a place is one in two logs. */
 static void places_of_two_logs_are_none(void **state)
 {
@@ -548,6 +611,9 @@ int main(void)
         cmocka_unit_test(a_gtid_is_a_snapshot),
         cmocka_unit_test(a_place_in_the_log_is_a_snapshot),
         cmocka_unit_test(a_statement_may_stand_before_the_place),
+        cmocka_unit_test(what_is_repeated_is_known_when_texts_were_forgotten),
+        cmocka_unit_test(a_group_without_rows_is_not_waited_for),
+        cmocka_unit_test(old_places_in_the_log_are_forgotten),
         cmocka_unit_test(places_of_two_logs_are_none),
         cmocka_unit_test(places_before_the_connectors_snapshot),
         cmocka_unit_test(keys_without_case_are_one),

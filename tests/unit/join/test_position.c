@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "join/join_private.h"
 #include "tests/support/join_bench.h"
 
 static const struct iso_join_options file = {
@@ -202,14 +203,15 @@ static void snapshots_below_the_promise_are_late(void **state)
 }
 
 /* 701, 703, 700, 705, 702, 707, 704 commit, and readers look before and after: at each moment something runs, whose xid
- * is below some that have ended. `fifth` is what the fifth reader says it saw. */
-static void overlap(struct join_bench *bench, const char *fifth)
+ * is below some that have ended. `fifth` is what the fifth reader says it saw; whose record arrives as the `place`th. */
+static void overlap(struct join_bench *bench, const char *fifth, unsigned place)
 {
     static const char *const snapshots[] = {"700:704:700,702", "702:704:702", "702:706:702,704", "704:706:704", NULL};
     static const uint32_t commits[] = {701, 703, 700, 705, 702, 707, 704};
     char record[160], key[16];
     join_bench_open(bench, &live);
-    for (unsigned i = 0; i < 5; i++) {
+    for (unsigned arrived = 0; arrived < 5; arrived++) {
+        unsigned i = arrived == place ? 4 : arrived - (arrived > place);
         snprintf(record, sizeof record, "{'tid':%u,'sid':%u,'snapshot':'%s','ops':[{'t':'r','k':'t/9','v':null}]}",
                  i + 1, i + 1, snapshots[i] ? snapshots[i] : fifth);
         join_bench_record(bench, record);
@@ -228,7 +230,7 @@ static void transactions_that_always_overlap_have_places_while_they_run(void **s
 {
     struct join_bench bench;
     (void)state;
-    overlap(&bench, "704:708:704,706");
+    overlap(&bench, "704:708:704,706", 4);
     STEPS(
         &bench,
         "add cdc:701[,3]{w:t/701=1} add cdc:703[,5]{w:t/703=1} add 1[6,]{r:t/9=-} add cdc:700[,7]{w:t/700=1} add 2[8,]{r:t/9=-} add cdc:705[,9]{w:t/705=1} add 3[10,]{r:t/9=-} add cdc:702[,11]{w:t/702=1} add 4[12,]{r:t/9=-} watermark 11");
@@ -238,14 +240,40 @@ static void transactions_that_always_overlap_have_places_while_they_run(void **s
 /* The fifth does not see 700, as the second does: which of the two is older is open. */
 static void snapshot_that_waits_and_lacks_what_others_see_keeps_those(void **state)
 {
-    struct join_bench bench;
     (void)state;
-    overlap(&bench, "700:708:700,704,706");
-    STEPS(&bench, "");
-    END(&bench);
-    STEPS(
-        &bench,
-        "add cdc:701[,3]{w:t/701=1} add cdc:703[,5]{w:t/703=1} add 1[6,]{r:t/9=-} add cdc:700[,7]{w:t/700=1} add 2[8,]{r:t/9=-} add cdc:705[,9]{w:t/705=1} add 3[10,]{r:t/9=-} add cdc:702[,11]{w:t/702=1} add 4[12,]{r:t/9=-} add cdc:707[,13]{w:t/707=1} snapshot-order 5 add 5[14,]{r:t/9=-} add cdc:704[,15]{w:t/704=1} add 6[16,17]{w:t/708=1}");
+    for (unsigned place = 0; place < 5; place++) {
+        struct join_bench bench;
+        overlap(&bench, "700:708:700,704,706", place);
+        STEPS(&bench, "");
+        END(&bench);
+        STEPS(
+            &bench,
+            "add cdc:701[,3]{w:t/701=1} add cdc:703[,5]{w:t/703=1} add 1[6,]{r:t/9=-} add cdc:700[,7]{w:t/700=1} add 2[8,]{r:t/9=-} add cdc:705[,9]{w:t/705=1} add 3[10,]{r:t/9=-} add cdc:702[,11]{w:t/702=1} add 4[12,]{r:t/9=-} add cdc:707[,13]{w:t/707=1} snapshot-order 5 add 5[14,]{r:t/9=-} add cdc:704[,15]{w:t/704=1} add 6[16,17]{w:t/708=1}");
+        join_bench_close(&bench);
+    }
+}
+
+/* Commits are remembered for snapshots that arrive later, and not for ever. */
+static void placed_commits_are_bounded(void **state)
+{
+    enum { COMMITS = 300000, LEAST = 1 << 17, FIRST = 1000 };
+    struct join_bench bench;
+    char record[160];
+    (void)state;
+    join_bench_open(&bench, &live);
+    for (uint32_t i = 0; i < COMMITS; i++) {
+        deliver(&bench, FIRST + i, 10 * i, 10 * i + 10, "t/1", "1");
+    }
+    snprintf(record, sizeof record,
+             "{'tid':1,'sid':1,'xid':%u,'snapshot':'%u:%u:','ops':[{'t':'r','k':'t/9','v':null},"
+             "{'t':'w','k':'t/2','v':1}]}",
+             FIRST + COMMITS, FIRST + COMMITS, FIRST + COMMITS);
+    join_bench_record(&bench, record);
+    deliver(&bench, FIRST + COMMITS, 10 * COMMITS, 10 * COMMITS + 10, "t/2", "1");
+    iso_join_advance(bench.join, FIRST + COMMITS, 0);
+    iso_join_end_batch(bench.join);
+    assert_int_equal(stats_of(&bench).foreign, COMMITS);
+    assert_in_range(bench.join->positions.placed.used, LEAST, 2 * LEAST);
     join_bench_close(&bench);
 }
 
@@ -406,6 +434,7 @@ int main(void)
         cmocka_unit_test(snapshots_below_the_promise_are_late),
         cmocka_unit_test(transactions_that_always_overlap_have_places_while_they_run),
         cmocka_unit_test(snapshot_that_waits_and_lacks_what_others_see_keeps_those),
+        cmocka_unit_test(placed_commits_are_bounded),
         cmocka_unit_test(transaction_delivered_in_part_holds_the_horizon),
         cmocka_unit_test(transaction_of_somebody_else_holds_nothing_up),
         cmocka_unit_test(outcome_shows_below_the_horizon),

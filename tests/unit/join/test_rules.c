@@ -626,6 +626,34 @@ static void table_is_uncovered_later(void **state)
     join_bench_close(&bench);
 }
 
+/* A stream that counts its transactions' events by table says which tables there are. */
+static void table_that_no_end_names_is_unknown(void **state)
+{
+    struct join_bench bench;
+    struct iso_join_left_out left_out;
+    const char *uncovered = "u";
+    struct iso_join_options options = debezium_file;
+    (void)state;
+    options.covers = covers;
+    options.context = &uncovered;
+    for (int named = 0; named < 2; named++) {
+        join_bench_open(&bench, &options);
+        struct iso_event collection = {.type = ISO_EVENT_COLLECTION,
+                                       .flags = ISO_EVENT_HAS_ID,
+                                       .count = 1,
+                                       .source = ISO_ABSENT,
+                                       .key = ISO_ABSENT,
+                                       .transaction_id = 700};
+        collection.table = iso_atoms_text(&bench.block.atoms, named ? "u" : "t", 1);
+        join_bench_take(&bench, &collection);
+        join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'cts':3,'ops':[{'t':'r','k':'u/1','v':1}]}");
+        END(&bench);
+        assert_true(iso_join_left_out(bench.join, 0, &left_out));
+        assert_int_equal(left_out.is_unknown, !named);
+        join_bench_close(&bench);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -658,6 +686,7 @@ int main(void)
         cmocka_unit_test(text_ids_join_by_tid),
         cmocka_unit_test(record_inside_its_transaction),
         cmocka_unit_test(table_is_uncovered_later),
+        cmocka_unit_test(table_that_no_end_names_is_unknown),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

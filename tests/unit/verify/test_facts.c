@@ -1,5 +1,5 @@
 /* What the verifier believes of a history: findings, lists, versions, edges, each on the smallest history that tells them apart.
- * A history is written in words: `wx1` writes 1 to x, `rx1` reads it, `ax1` appends it, `lx1.2` reads the list; transactions are
+ * A history is written in words: `wx1` writes 1 to x, `rx1` reads it, `nx` reads nothing, `ax1` appends it, `lx1.2` reads the list; transactions are
  * divided by `|`; `!` aborts one, `@3-5` gives it timestamps, `^` puts the read before it under a lock, `=x1` is an initial element. */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -30,6 +30,8 @@ static void add_word(struct iso_history *history, char *word)
         iso_history_set_cts(history, (struct iso_stamp){strtoul(end + 1, NULL, 10), 0});
     } else if (*word == '^') {
         iso_history_set_lock(history);
+    } else if (*word == 'n') {
+        iso_history_operation(history, ISO_READ, key, ISO_ABSENT);
     } else if (*word == 'l') {
         add_list(history, key, word + 2);
     } else {
@@ -85,6 +87,9 @@ static const struct finding_row {
     {"wx1 | rx1 wx2 | rx1 wx3", ISO_FINDING_LOSTUPDATE, 1, 1, 0, false},
     {"wx1 | rx1 wx2 | rx2 wx3", ISO_FINDING_LOSTUPDATE, 1, 1, 2, false},
     {"wx1 | rx1 wx2 | rx1", ISO_FINDING_LOSTUPDATE, 1, 1, 2, false},
+    {"nx wx2 | nx wx3", ISO_FINDING_LOSTUPDATE, 0, 0, 1, true},
+    {"nx wx2 | rx2 wx3", ISO_FINDING_LOSTUPDATE, 0, 0, 1, false},
+    {"rx1 wx1 | rx1 wx1", ISO_FINDING_LOSTUPDATE, 0, 0, 1, false},             /* each may have read the other's */
     {"wx1 | wx1 | rx1 wx2 | rx1 wx3", ISO_FINDING_LOSTUPDATE, 2, 2, 3, false}, /* two versions of one value */
     /* lists */
     {"!ax1 | lx1", ISO_FINDING_G1A, 1, 1, 0, true},

@@ -1,0 +1,370 @@
+/* One query, once its moment is past. */
+#define _GNU_SOURCE
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sorted.h"
+#include "rowsets/judge_private.h"
+
+void judge_doubt(struct judge *judge, uint32_t reasons, uint64_t rows)
+{
+    judge->reasons |= reasons;
+    judge->doubtful_rows += rows;
+}
+
+/* ---- reports ---- */
+
+static struct iso_rowsets_party party_of(const struct rowsets_query *query, struct iso_json_text tid)
+{
+    return (struct iso_rowsets_party){.tid = tid, .origin = query->origin, .index = query->index};
+}
+
+static void report(struct judge *judge, struct iso_rowsets_finding *finding, iso_atom parts)
+{
+    struct iso_rowsets *engine = judge->engine;
+    char tid[ISO_ATOM_TEXT_MAX], table[ISO_ATOM_TEXT_MAX], row[ISO_ATOM_TEXT_MAX];
+    struct iso_text key = {0};
+    finding->transaction = party_of(judge->query, rowsets_text(&engine->atoms, judge->query->tid, tid));
+    finding->operation = judge->query->operation;
+    finding->table = rowsets_text(&engine->atoms, judge->query->table, table);
+    finding->bound = judge->query->bound;
+    iso_text_put_bytes(&key, finding->table.at, finding->table.length);
+    iso_text_put(&key, parts == ISO_ABSENT ? "#" : "/");
+    if (parts != ISO_ABSENT) {
+        struct iso_json_text text = rowsets_text(&engine->atoms, parts, row);
+        iso_text_put_bytes(&key, text.at, text.length);
+    }
+    finding->key = (struct iso_json_text){key.bytes, key.used};
+    engine->stats.missing_rows += finding->kind == ISO_MISSING_ROW;
+    engine->stats.extra_rows += finding->kind == ISO_EXTRA_ROW;
+    engine->stats.aggregates += finding->kind == ISO_AGGREGATE;
+    engine->options.on_finding(engine->options.context, finding);
+    iso_text_release(&key);
+}
+
+void judge_report(struct judge *judge, struct iso_rowsets_finding *finding)
+{
+    report(judge, finding, ISO_ABSENT);
+}
+
+static bool was_emitted(const struct rowsets_query *query, iso_atom parts)
+{
+    for (uint32_t i = 0; i < query->emitted_count; i++)
+        if (query->emitted[i] == parts)
+            return true;
+    return false;
+}
+
+static void report_row(struct judge *judge, enum iso_violation_kind kind)
+{
+    const struct judge_row *row = &judge->row;
+    struct rowsets_query *query = judge->query;
+    char buffer[ISO_ATOM_TEXT_MAX];
+    if (was_emitted(query, row->parts))
+        return;
+    ISO_GROW(query->emitted, query->emitted_count, query->emitted_capacity);
+    query->emitted[query->emitted_count++] = row->parts;
+    struct iso_rowsets_finding finding = {.axiom = row->is_own ? ISO_INT : ISO_EXT, .kind = kind, .rows = 1};
+    iso_atom parts = row->parts;
+    finding.writer = rowsets_text(&judge->engine->atoms, row->writer, buffer);
+    judge->json_text.used = 0;
+    judge_put_row(judge, &judge->json_text);
+    finding.expected = (struct iso_json_text){judge->json_text.bytes, judge->json_text.used};
+    if (kind == ISO_EXTRA_ROW)
+        finding.actual = (struct iso_json_text){"true", 4};
+    report(judge, &finding, parts);
+}
+
+/* ---- rows ---- */
+
+/* It is wrong, unless it is not known: whether the transaction wrote before it read, or what another one did. */
+static void judge_fault_of(struct judge *judge, enum judge_fault fault)
+{
+    if (fault == JUDGE_MISSING && judge->is_altered)
+        judge_doubt(judge, 1u << ISO_UNJUDGED_DDL, 1);
+    else if (judge->row.is_own && judge->query->own_order)
+        judge_doubt(judge, 1u << ISO_UNJUDGED_OWN_ORDER, 1);
+    else if (judge_excuses(judge, fault))
+        judge_doubt(judge, 1u << ISO_UNJUDGED_UNKNOWN_WRITER, 1);
+    else
+        report_row(judge, fault == JUDGE_MISSING ? ISO_MISSING_ROW : ISO_EXTRA_ROW);
+}
+
+/* One that was returned: whether it was there is for the engines that judge reads. */
+static void judge_returned_row(struct judge *judge, iso_atom parts)
+{
+    judge_see(judge, rowsets_find_row(judge->engine, judge->table, parts), parts);
+    struct judge_outcome outcome = judge_decide(judge, judge->row.there, judge->row.cells);
+    if (outcome.there == ISO_TRUTH_FALSE)
+        return;
+    if (outcome.matches == ISO_TRUTH_FALSE && outcome.there == ISO_TRUTH_TRUE)
+        judge_fault_of(judge, JUDGE_EXTRA);
+    else if (outcome.matches != ISO_TRUTH_TRUE)
+        judge_doubt(judge, outcome.reasons, 1);
+}
+
+static bool was_returned(const struct rowsets_query *query, iso_atom parts)
+{
+    uint32_t low = 0, high = query->row_count;
+    ISO_BISECT(low, high, middle, query->rows[middle] < parts);
+    return low < query->row_count && query->rows[low] == parts;
+}
+
+/* Any other. False: that is enough of them. */
+static bool judge_other_row(struct judge *judge, uint32_t row, iso_atom parts)
+{
+    const struct iso_rowsets *engine = judge->engine;
+    bool counts = judge->has_aggregates || judge->has_bag;
+    if (!counts && was_returned(judge->query, parts))
+        return true;
+    judge_see(judge, row, parts);
+    struct judge_outcome outcome = judge_decide(judge, judge->row.there, judge->row.cells);
+    if (outcome.there == ISO_TRUTH_FALSE)
+        return true;
+    if (++judge->looked_at > engine->options.scan_limit)
+        return false;
+    if (outcome.matches == ISO_TRUTH_FALSE)
+        return true;
+    if (counts) {
+        if (judge->row.is_own && judge->query->own_order) {
+            outcome.matches = ISO_TRUTH_TRUE | ISO_TRUTH_FALSE;
+            outcome.reasons = 1u << ISO_UNJUDGED_OWN_ORDER;
+        }
+        judge_count_row(judge, &outcome);
+    } else if (outcome.there == ISO_TRUTH_TRUE && outcome.matches == ISO_TRUTH_TRUE) {
+        judge_fault_of(judge, JUDGE_MISSING);
+    } else {
+        judge_doubt(judge, outcome.reasons, 1);
+    }
+    return true;
+}
+
+static bool judge_index(struct judge *judge)
+{
+    const struct iso_rowsets *engine = judge->engine;
+    const struct rowsets_table *table = &engine->tables[judge->table];
+    struct rowsets_place at, end;
+    rowsets_order_narrow(engine, table, judge->has_bounds ? &judge->bounds : NULL, &at, &end);
+    while (at.chunk < table->chunk_count && (at.chunk < end.chunk || (at.chunk == end.chunk && at.at < end.at))) {
+        const struct rowsets_chunk *chunk = &table->chunks[at.chunk];
+        if (at.at == chunk->count) {
+            at = (struct rowsets_place){at.chunk + 1, 0};
+            continue;
+        }
+        uint32_t row = chunk->rows[at.at++];
+        if (!judge_other_row(judge, row, engine->rows[row].parts))
+            return false;
+    }
+    return true;
+}
+
+/* Rows that nobody but the transaction itself wrote so far. */
+static bool judge_own_rows(struct judge *judge)
+{
+    const struct rowsets_query *query = judge->query;
+    for (uint32_t i = 0; i < query->own_count; i++) {
+        iso_atom parts = query->owns[i].parts;
+        if (i && query->owns[i - 1].parts == parts)
+            continue;
+        if (rowsets_find_row(judge->engine, judge->table, parts) == ISO_NONE &&
+            !judge_other_row(judge, ISO_NONE, parts))
+            return false;
+    }
+    return true;
+}
+
+/* With an unknown order of own writes each own row may be another one. */
+static void doubt_own_rows(struct judge *judge)
+{
+    if (judge->query->own_order && judge->query->own_count && (judge->has_aggregates || judge->has_bag))
+        judge_doubt(judge, 1u << ISO_UNJUDGED_OWN_ORDER, 0);
+}
+
+static void judge_rows(struct judge *judge)
+{
+    const struct rowsets_query *query = judge->query;
+    bool counts = judge->has_aggregates || judge->has_bag;
+    for (uint32_t i = 0; i < query->row_count; i++)
+        if (!i || query->rows[i] != query->rows[i - 1])
+            judge_returned_row(judge, query->rows[i]);
+    if (query->is_partial)
+        return;
+    if (counts && !judge->engine->tables[judge->table].is_whole) {
+        judge_doubt(judge, 1u << ISO_UNJUDGED_BEFORE_START, 0);
+        return;
+    }
+    if (counts && judge->is_altered) {
+        judge_doubt(judge, 1u << ISO_UNJUDGED_DDL, 0);
+        return;
+    }
+    doubt_own_rows(judge);
+    if (counts && judge->reasons)
+        return;
+    if (!judge_index(judge) || !judge_own_rows(judge))
+        judge_doubt(judge, 1u << ISO_UNJUDGED_SCAN_LIMIT, 0);
+    else
+        judge_returned(judge);
+}
+
+/* ---- making ready ---- */
+
+static void read_key(struct judge *judge)
+{
+    const struct iso_rowsets *engine = judge->engine;
+    const struct iso_rowsets_options *options = &engine->options;
+    char buffer[ISO_ATOM_TEXT_MAX];
+    judge->key.parts = 0;
+    if (options->key_of)
+        options->key_of(options->context, rowsets_text(&engine->atoms, judge->query->table, buffer), &judge->key);
+}
+
+static uint32_t count_parts(struct iso_json_text text)
+{
+    struct iso_json_text part;
+    uint32_t count = 0;
+    while (rowsets_take_part(&text, &part))
+        count++;
+    return count;
+}
+
+/* False: they are not what the key has. */
+static bool read_bounds(struct judge *judge)
+{
+    struct iso_scalar_type unknown[ISO_KEY_PARTS] = {{.text = ISO_TEXT_COLLATED}};
+    const struct iso_rowsets *engine = judge->engine;
+    const struct rowsets_table *table = &engine->tables[judge->table];
+    struct iso_error error = ISO_NO_ERROR;
+    char from[ISO_ATOM_TEXT_MAX], to[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text low = rowsets_text(&engine->atoms, judge->query->from, from);
+    struct iso_json_text high = rowsets_text(&engine->atoms, judge->query->to, to);
+    uint32_t parts = judge->key.parts ? judge->key.parts : table->part_count;
+    for (uint32_t i = 0; i < ISO_KEY_PARTS; i++)
+        unknown[i].text = (uint8_t)engine->options.texts;
+    judge->has_bounds = low.at || high.at;
+    if (!judge->has_bounds)
+        return true;
+    if (!parts)
+        parts = count_parts(low) > count_parts(high) ? count_parts(low) : count_parts(high);
+    if (parts <= ISO_KEY_PARTS && iso_bounds_read(&judge->bounds, judge->key.parts ? judge->key.types : unknown, parts,
+                                                  low, high, &error) == ISO_OK)
+        return true;
+    judge->has_bounds = false;
+    return false;
+}
+
+static bool read_where(struct judge *judge)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_error error = ISO_NO_ERROR;
+    struct iso_json_text text = rowsets_text(&judge->engine->atoms, judge->query->where, buffer);
+    judge->has_where = text.at != NULL;
+    if (!text.at)
+        return true;
+    if (iso_condition_parse(&judge->where, text.at, text.length, &error) != ISO_OK)
+        return false;
+    for (uint32_t i = 0; i < judge->where.column_count; i++)
+        judge_add_slot(judge, judge->where.columns[i].name, judge->where.columns[i].is_exact);
+    struct iso_scalar_type *types = iso_allocate((judge->slot_count + 1) * sizeof *types);
+    for (uint32_t i = 0; i < judge->slot_count; i++)
+        types[i] = judge->slots[i].type;
+    iso_condition_bind(&judge->where, types);
+    iso_free(types);
+    return true;
+}
+
+static bool is_altered(const struct rowsets_table *table, const struct rowsets_query *query)
+{
+    for (uint32_t i = 0; i < table->altered_count; i++)
+        if (query->bound <= table->altered[i] && table->altered[i] < query->cts)
+            return true;
+    return false;
+}
+
+static int compare_atoms(const void *left, const void *right)
+{
+    iso_atom one = *(const iso_atom *)left, other = *(const iso_atom *)right;
+    return (one > other) - (one < other);
+}
+
+static int compare_owns(const void *left, const void *right)
+{
+    const struct rowsets_own *one = left, *other = right;
+    if (one->parts != other->parts)
+        return one->parts < other->parts ? -1 : 1;
+    return (one->column > other->column) - (one->column < other->column);
+}
+
+static bool make_ready(struct judge *judge)
+{
+    struct rowsets_query *query = judge->query;
+    if (query->row_count)
+        qsort(query->rows, query->row_count, sizeof *query->rows, compare_atoms);
+    if (query->own_count)
+        qsort(query->owns, query->own_count, sizeof *query->owns, compare_owns);
+    read_key(judge);
+    bool fine = read_where(judge) && read_bounds(judge) && judge_read_returned(judge);
+    judge->row.cells = iso_allocate_zeroed(judge->slot_count + 1, sizeof *judge->row.cells);
+    judge->scalars = iso_allocate_zeroed(judge->slot_count + 1, sizeof *judge->scalars);
+    judge->is_altered = is_altered(&judge->engine->tables[judge->table], query);
+    return fine;
+}
+
+static void release(struct judge *judge)
+{
+    judge_release_returned(judge);
+    iso_json_release(&judge->json);
+    iso_condition_release(&judge->where);
+    iso_bounds_release(&judge->bounds);
+    iso_free(judge->slots);
+    iso_free(judge->row.cells);
+    iso_free(judge->scalars);
+    iso_text_release(&judge->room);
+    iso_text_release(&judge->parts_text);
+    iso_text_release(&judge->json_text);
+}
+
+/* ---- the whole ---- */
+
+static void conclude(struct judge *judge)
+{
+    struct iso_rowsets *engine = judge->engine;
+    char tid[ISO_ATOM_TEXT_MAX], table[ISO_ATOM_TEXT_MAX];
+    if (!judge->reasons) {
+        engine->stats.judged++;
+        return;
+    }
+    enum iso_unjudged first = (enum iso_unjudged)__builtin_ctz(judge->reasons);
+    engine->stats.unjudged++;
+    engine->stats.reasons[first]++;
+    struct iso_rowsets_unjudged unjudged = {
+        .transaction = party_of(judge->query, rowsets_text(&engine->atoms, judge->query->tid, tid)),
+        .operation = judge->query->operation,
+        .table = rowsets_text(&engine->atoms, judge->query->table, table),
+        .reason = first,
+        .reasons = judge->reasons,
+        .rows = judge->doubtful_rows};
+    if (engine->options.on_unjudged)
+        engine->options.on_unjudged(engine->options.context, &unjudged);
+}
+
+uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last)
+{
+    struct judge judge = {
+        .engine = engine, .query = query, .table = query->table_number, .is_last = is_last, .blocker = ISO_NONE};
+    iso_json_init(&judge.json);
+    if (query->bound < engine->floor) {
+        engine->stats.late++;
+        judge_doubt(&judge, 1u << ISO_UNJUDGED_BEFORE_START, 0);
+    } else if (make_ready(&judge)) {
+        judge_rows(&judge);
+    } else {
+        judge_doubt(&judge, 1u << ISO_UNJUDGED_TYPE, 0);
+    }
+    engine->stats.looked_at += judge.looked_at;
+    uint32_t blocker = is_last ? ISO_NONE : judge.blocker;
+    if (blocker == ISO_NONE)
+        conclude(&judge);
+    release(&judge);
+    return blocker;
+}

@@ -1,0 +1,107 @@
+/* One query while it is judged: what it asks, made ready; what it returned; and rows as it saw them. */
+#ifndef ROWSETS_JUDGE_PRIVATE_H
+#define ROWSETS_JUDGE_PRIVATE_H
+
+#include "predicate/aggregate.h"
+#include "rowsets/rowsets_private.h"
+
+/* A column that is asked for: of `where`, of an aggregate, of rows without keys. */
+struct judge_slot {
+    struct iso_scalar_type type;
+    uint32_t column; /* ISO_NONE: nobody ever wrote it, */
+    uint32_t part;   /* unless it is this part of the key (else ISO_NONE) */
+    char buffer[ISO_ATOM_TEXT_MAX];
+};
+
+/* What stands there: an atom, or it is not known why. */
+struct judge_cell {
+    iso_atom value;
+    uint32_t doubt; /* 1 + enum iso_unjudged; 0: none */
+};
+
+/* A row as the query had to see it. */
+struct judge_row {
+    uint32_t row; /* ISO_NONE: only the transaction itself wrote it */
+    iso_atom parts;
+    bool is_own;
+    struct judge_cell there, *cells; /* by slot */
+    uint64_t writer_cts;             /* of the newest version that decides */
+    iso_atom writer;
+    iso_truth covered; /* by the bounds */
+};
+
+/* Whether it is there, and whether it matches: sets of ISO_TRUTH_TRUE and _FALSE. */
+struct judge_outcome {
+    unsigned there, matches;
+    uint32_t reasons; /* enum iso_unjudged, bits by number */
+};
+
+struct judge_aggregate {
+    struct iso_aggregate aggregate;
+    struct iso_json_text name, told;
+    uint32_t slot;
+    struct iso_aggregation total;
+};
+
+/* Rows without keys, as texts: ["x",null]. */
+struct judge_bag {
+    uint32_t first_slot, column_count;
+    struct iso_text text;
+    uint64_t *places;               /* start << 32 | length, in `text` */
+    uint32_t count, capacity, told; /* the first `told` are what was returned */
+};
+
+struct judge {
+    struct iso_rowsets *engine;
+    struct rowsets_query *query;
+    uint32_t table;
+    struct iso_condition where;
+    bool has_where, has_bounds, is_last, is_altered;
+    struct iso_bounds bounds;
+    struct iso_rowsets_key key;
+    struct judge_slot *slots;
+    uint32_t slot_count, slot_capacity;
+    struct judge_row row;
+    struct iso_scalar *scalars;
+    struct iso_text room, parts_text, returned_text, json_text;
+    char parts_buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json json;
+
+    bool has_aggregates, has_bag;
+    struct judge_aggregate *aggregates;
+    uint32_t aggregate_count, aggregate_capacity;
+    struct judge_bag bag;
+    char **copies; /* of numbers that aggregates refer to */
+    uint32_t copy_count, copy_capacity;
+
+    uint32_t looked_at;
+    uint32_t reasons;
+    uint64_t doubtful_rows;
+    uint32_t blocker; /* the transaction of unknown outcome that a fault waits for; ISO_NONE */
+};
+
+/* judge_row.c */
+void judge_see(struct judge *judge, uint32_t row, iso_atom parts);
+/* `there` and `cells` in place of the row's. */
+struct judge_outcome judge_decide(struct judge *judge, struct judge_cell there, const struct judge_cell *cells);
+struct iso_scalar judge_scalar(struct judge *judge, uint32_t slot, struct judge_cell cell);
+/* Whether a transaction of unknown outcome may explain that the row did not do what `fault` is called for; then it is the
+ * blocker. */
+enum judge_fault { JUDGE_MISSING, JUDGE_EXTRA, JUDGE_CHANGED };
+bool judge_excuses(struct judge *judge, enum judge_fault fault);
+/* Whether one may have written to the rows of the table that are between the bounds what changes the answer. */
+bool judge_excuses_table(struct judge *judge);
+void judge_put_row(struct judge *judge, struct iso_text *text);
+
+/* judge_returned.c */
+uint32_t judge_add_slot(struct judge *judge, struct iso_json_text name, bool is_exact);
+bool judge_read_returned(struct judge *judge);
+void judge_count_row(struct judge *judge, const struct judge_outcome *outcome);
+void judge_returned(struct judge *judge);
+void judge_release_returned(struct judge *judge);
+
+/* judge.c */
+void judge_doubt(struct judge *judge, uint32_t reasons, uint64_t rows);
+void judge_report(struct judge *judge, struct iso_rowsets_finding *finding);
+
+#endif

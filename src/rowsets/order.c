@@ -1,0 +1,306 @@
+/* The rows of a table in the order of their keys: a list of chunks, each full chunk of which becomes two.
+ *
+ *     | 3 7 8 |  | 12 15 |  | 20 b x |        integers by size, before texts by bytes; part by part
+ *
+ * That order is a type's own only where the parts at one place are of one sort: all integers, or all texts. As far as that
+ * is so, bounds are found by bisection; else all rows are looked at. */
+#include <string.h>
+
+#include "base/sorted.h"
+#include "rowsets/rowsets_private.h"
+
+/* ---- parts ---- */
+
+bool rowsets_take_part(struct iso_json_text *rest, struct iso_json_text *part)
+{
+    if (!rest->at)
+        return false;
+    const char *comma = rest->length ? memchr(rest->at, ',', rest->length) : NULL;
+    *part = *rest;
+    rest->at = comma ? comma + 1 : NULL;
+    if (comma) {
+        part->length = (size_t)(comma - part->at);
+        rest->length -= part->length + 1;
+    }
+    return true;
+}
+
+/* As bounds have it: no zero leads. Of 64 bits. */
+bool rowsets_is_integer(struct iso_json_text part, int64_t *number)
+{
+    bool negative = part.length && *part.at == '-';
+    size_t digits = part.length - negative;
+    uint64_t value = 0;
+    if (!digits || digits > 19 || (part.at[negative] == '0' && part.length > 1))
+        return false;
+    for (size_t i = negative; i < part.length; i++) {
+        if (part.at[i] < '0' || part.at[i] > '9')
+            return false;
+        value = value * 10 + (uint64_t)(part.at[i] - '0');
+    }
+    if (value > (uint64_t)INT64_MAX)
+        return false;
+    *number = negative ? -(int64_t)value : (int64_t)value;
+    return true;
+}
+
+/* The next byte of an encoded part; -1: none is left. */
+static int next_byte(struct iso_json_text *part)
+{
+    if (!part->length)
+        return -1;
+    unsigned char byte = (unsigned char)*part->at;
+    size_t used = 1;
+    if (byte == '%' && part->length >= 3) {
+        static const char escapes[3][3] = {{'2', '5', '%'}, {'2', 'F', '/'}, {'2', 'C', ','}};
+        for (int i = 0; i < 3; i++)
+            if (!memcmp(part->at + 1, escapes[i], 2)) {
+                byte = (unsigned char)escapes[i][2];
+                used = 3;
+            }
+    }
+    part->at += used;
+    part->length -= used;
+    return byte;
+}
+
+static int compare_texts(struct iso_json_text left, struct iso_json_text right)
+{
+    for (;;) {
+        int one = next_byte(&left), other = next_byte(&right);
+        if (one != other || one < 0)
+            return one - other;
+    }
+}
+
+static int compare_numbers(int64_t left, int64_t right)
+{
+    return (left > right) - (left < right);
+}
+
+static int compare_part(struct iso_json_text left, struct iso_json_text right)
+{
+    int64_t one, other;
+    bool is_number = rowsets_is_integer(left, &one), other_is = rowsets_is_integer(right, &other);
+    if (is_number != other_is)
+        return is_number ? -1 : 1;
+    return is_number ? compare_numbers(one, other) : compare_texts(left, right);
+}
+
+int rowsets_compare_keys(struct iso_json_text left, struct iso_json_text right)
+{
+    struct iso_json_text one, other;
+    for (;;) {
+        bool has = rowsets_take_part(&left, &one), other_has = rowsets_take_part(&right, &other);
+        if (!has || !other_has)
+            return has - other_has;
+        int order = compare_part(one, other);
+        if (order)
+            return order;
+    }
+}
+
+static int compare_rows(const struct iso_rowsets *engine, const struct rowsets_row *left,
+                        const struct rowsets_row *right)
+{
+    char buffers[2][ISO_ATOM_TEXT_MAX];
+    if (left->is_number && right->is_number)
+        return compare_numbers(left->number, right->number);
+    return rowsets_compare_keys(rowsets_text(&engine->atoms, left->parts, buffers[0]),
+                                rowsets_text(&engine->atoms, right->parts, buffers[1]));
+}
+
+/* ---- which sorts of parts there are ---- */
+
+static void count_parts(struct iso_rowsets *engine, const struct rowsets_row *row, uint32_t by)
+{
+    struct rowsets_table *table = &engine->tables[row->table];
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text rest = rowsets_text(&engine->atoms, row->parts, buffer), part;
+    uint32_t count = 0;
+    int64_t number;
+    for (; rowsets_take_part(&rest, &part); count++) {
+        if (count >= ISO_KEY_PARTS)
+            continue;
+        struct rowsets_part *sorts = &table->parts[count];
+        bool is_number = rowsets_is_integer(part, &number);
+        sorts->integers += is_number ? by : 0;
+        sorts->texts += is_number ? 0 : by;
+        sorts->negatives += is_number && number < 0 ? by : 0;
+    }
+    if (!table->part_count)
+        table->part_count = count;
+    table->odd_keys += count != table->part_count ? by : 0;
+}
+
+/* ---- the list ---- */
+
+static const struct rowsets_row *row_at(const struct iso_rowsets *engine, const struct rowsets_table *table,
+                                        uint32_t chunk, uint32_t at)
+{
+    return &engine->rows[table->chunks[chunk].rows[at]];
+}
+
+/* Where the row stands, or would: in the last chunk that begins at or before it. */
+static struct rowsets_place place_of(const struct iso_rowsets *engine, const struct rowsets_table *table,
+                                     const struct rowsets_row *row)
+{
+    uint32_t low = 0, high = table->chunk_count, chunk, at = 0;
+    ISO_BISECT(low, high, middle, compare_rows(engine, row_at(engine, table, middle, 0), row) <= 0);
+    chunk = low ? low - 1 : 0;
+    high = table->chunk_count ? table->chunks[chunk].count : 0;
+    ISO_BISECT(at, high, middle, compare_rows(engine, row_at(engine, table, chunk, middle), row) < 0);
+    return (struct rowsets_place){chunk, at};
+}
+
+static void insert_chunk(struct rowsets_table *table, uint32_t at)
+{
+    ISO_GROW(table->chunks, table->chunk_count, table->chunk_capacity);
+    memmove(table->chunks + at + 1, table->chunks + at, (table->chunk_count - at) * sizeof *table->chunks);
+    table->chunks[at].count = 0;
+    table->chunk_count++;
+}
+
+/* The upper half goes to a chunk behind it; where rows come in order, only what is behind the place does. */
+static void split_chunk(struct rowsets_table *table, struct rowsets_place *place)
+{
+    insert_chunk(table, place->chunk + 1);
+    struct rowsets_chunk *full = &table->chunks[place->chunk], *next = full + 1;
+    uint32_t kept = place->at == full->count ? full->count - 1 : full->count / 2;
+    next->count = full->count - kept;
+    memcpy(next->rows, full->rows + kept, next->count * sizeof *next->rows);
+    full->count = kept;
+    if (place->at > kept) {
+        place->chunk++;
+        place->at -= kept;
+    }
+}
+
+void rowsets_order_add(struct iso_rowsets *engine, uint32_t number)
+{
+    const struct rowsets_row *row = &engine->rows[number];
+    struct rowsets_table *table = &engine->tables[row->table];
+    struct rowsets_place place = place_of(engine, table, row);
+    if (!table->chunk_count)
+        insert_chunk(table, 0);
+    if (table->chunks[place.chunk].count == ROWSETS_CHUNK)
+        split_chunk(table, &place);
+    struct rowsets_chunk *chunk = &table->chunks[place.chunk];
+    memmove(chunk->rows + place.at + 1, chunk->rows + place.at, (chunk->count - place.at) * sizeof *chunk->rows);
+    chunk->rows[place.at] = number;
+    chunk->count++;
+    table->row_count++;
+    count_parts(engine, row, 1);
+}
+
+void rowsets_order_remove(struct iso_rowsets *engine, uint32_t number)
+{
+    const struct rowsets_row *row = &engine->rows[number];
+    struct rowsets_table *table = &engine->tables[row->table];
+    struct rowsets_place place = place_of(engine, table, row);
+    struct rowsets_chunk *chunk = &table->chunks[place.chunk];
+    chunk->count--;
+    memmove(chunk->rows + place.at, chunk->rows + place.at + 1, (chunk->count - place.at) * sizeof *chunk->rows);
+    if (!chunk->count) {
+        table->chunk_count--;
+        memmove(chunk, chunk + 1, (table->chunk_count - place.chunk) * sizeof *chunk);
+    }
+    table->row_count--;
+    count_parts(engine, row, ISO_NONE);
+    if (!table->row_count)
+        table->part_count = 0;
+}
+
+/* ---- bounds ---- */
+
+static bool is_count_type(uint8_t kind)
+{
+    return kind == ISO_VALUE_DATE || kind == ISO_VALUE_TIMESTAMP || kind == ISO_VALUE_TIME;
+}
+
+/* Whether all integers at this place are in the order of the type. */
+static bool orders_integers(const struct iso_scalar_type *type, const struct rowsets_part *sorts)
+{
+    uint8_t kind = type->value.kind;
+    if (kind == ISO_VALUE_INTEGER_64)
+        return type->is_signed || !sorts->negatives;
+    return kind == ISO_VALUE_UNKNOWN || kind == ISO_VALUE_ANY || kind == ISO_VALUE_INTEGER ||
+           kind == ISO_VALUE_DECIMAL || kind == ISO_VALUE_NUMERIC || is_count_type(kind);
+}
+
+/* How many parts of the bound the index has in its order. */
+static uint32_t ordered_parts(const struct rowsets_table *table, const struct iso_bounds *bounds,
+                              const struct iso_bound *bound)
+{
+    uint32_t count = 0;
+    if (table->odd_keys || bounds->part_count != table->part_count)
+        return 0;
+    for (; count < bound->count; count++) {
+        const struct rowsets_part *sorts = &table->parts[count];
+        const struct iso_scalar *part = &bound->parts[count];
+        bool is_number = part->kind == ISO_SCALAR_INTEGER || part->kind == ISO_SCALAR_COUNT;
+        bool is_text = part->kind == ISO_SCALAR_TEXT && part->text_order == ISO_TEXT_ORDERED;
+        if (!(is_number && !sorts->texts && orders_integers(&bounds->types[count], sorts)) &&
+            !(is_text && !sorts->integers))
+            break;
+    }
+    return count;
+}
+
+static int compare_with(const struct iso_rowsets *engine, const struct rowsets_row *row, const struct iso_bound *bound,
+                        uint32_t count)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text rest, part;
+    if (row->is_number && bound->parts[0].kind != ISO_SCALAR_TEXT)
+        return compare_numbers(row->number, bound->parts[0].number);
+    rest = rowsets_text(&engine->atoms, row->parts, buffer);
+    for (uint32_t i = 0; i < count && rowsets_take_part(&rest, &part); i++) {
+        const struct iso_scalar *other = &bound->parts[i];
+        int64_t number = 0;
+        int order;
+        if (other->kind == ISO_SCALAR_TEXT) {
+            struct iso_text plain = {0};
+            for (int byte; (byte = next_byte(&part)) >= 0;) {
+                char one = (char)byte;
+                iso_text_put_bytes(&plain, &one, 1);
+            }
+            size_t common = plain.used < other->length ? plain.used : other->length;
+            order = common ? memcmp(plain.bytes, other->text, common) : 0;
+            order = order ? order : (plain.used > other->length) - (plain.used < other->length);
+            iso_text_release(&plain);
+        } else {
+            rowsets_is_integer(part, &number);
+            order = compare_numbers(number, other->number);
+        }
+        if (order)
+            return order;
+    }
+    return 0;
+}
+
+/* The first place whose row is not before the bound; `behind`: that is behind it. */
+static struct rowsets_place place_at(const struct iso_rowsets *engine, const struct rowsets_table *table,
+                                     const struct iso_bound *bound, uint32_t count, bool behind)
+{
+    uint32_t low = 0, high = table->chunk_count, chunk, at = 0;
+    ISO_BISECT(low, high, middle, compare_with(engine, row_at(engine, table, middle, 0), bound, count) < (int)behind);
+    chunk = low ? low - 1 : 0;
+    high = table->chunk_count ? table->chunks[chunk].count : 0;
+    ISO_BISECT(at, high, middle,
+               compare_with(engine, row_at(engine, table, chunk, middle), bound, count) < (int)behind);
+    return (struct rowsets_place){chunk, at};
+}
+
+void rowsets_order_narrow(const struct iso_rowsets *engine, const struct rowsets_table *table,
+                          const struct iso_bounds *bounds, struct rowsets_place *from, struct rowsets_place *to)
+{
+    *from = (struct rowsets_place){0, 0};
+    *to = (struct rowsets_place){table->chunk_count, 0};
+    uint32_t count = bounds ? ordered_parts(table, bounds, &bounds->from) : 0;
+    if (count)
+        *from = place_at(engine, table, &bounds->from, count, false);
+    count = bounds ? ordered_parts(table, bounds, &bounds->to) : 0;
+    if (count)
+        *to = place_at(engine, table, &bounds->to, count, true);
+}

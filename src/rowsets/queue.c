@@ -1,0 +1,110 @@
+/* Queries that wait: for the watermark, by their moments; or for a transaction of unknown outcome. */
+#include "rowsets/rowsets_private.h"
+
+void rowsets_free_query(struct iso_rowsets *engine, struct rowsets_query *query)
+{
+    (void)engine;
+    iso_free(query->rows);
+    iso_free(query->owns);
+    iso_free(query->emitted);
+    iso_free(query);
+}
+
+/* Judges it, and keeps it if it has to wait on. */
+static void settle(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last)
+{
+    query->watched = rowsets_judge(engine, query, is_last);
+    if (query->watched == ISO_NONE) {
+        rowsets_free_query(engine, query);
+        return;
+    }
+    ISO_GROW(engine->held, engine->held_count, engine->held_capacity);
+    engine->held[engine->held_count++] = query;
+}
+
+static bool is_final(const struct iso_rowsets *engine, uint64_t bound)
+{
+    return engine->ended || (engine->has_watermark && engine->watermark >= bound - 1) || !bound;
+}
+
+void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query)
+{
+    if (is_final(engine, query->bound))
+        settle(engine, query, engine->ended);
+    else
+        iso_heap_push(&engine->queue, query->bound, (uint64_t)(uintptr_t)query);
+}
+
+/* Held queries for which `wants` is true, once more. */
+static void settle_held(struct iso_rowsets *engine, bool (*wants)(const struct rowsets_query *query, uint64_t number),
+                        uint64_t number, bool is_last)
+{
+    uint32_t count = engine->held_count, kept = 0;
+    struct rowsets_query **held = engine->held;
+    engine->held = NULL;
+    engine->held_count = engine->held_capacity = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (wants(held[i], number))
+            settle(engine, held[i], is_last);
+        else
+            held[kept++] = held[i];
+    }
+    for (uint32_t i = 0; i < kept; i++) {
+        ISO_GROW(engine->held, engine->held_count, engine->held_capacity);
+        engine->held[engine->held_count++] = held[i];
+    }
+    iso_free(held);
+}
+
+static bool watches(const struct rowsets_query *query, uint64_t unknown)
+{
+    return query->watched == unknown;
+}
+
+static bool is_below(const struct rowsets_query *query, uint64_t floor)
+{
+    return query->bound < floor;
+}
+
+static bool is_any(const struct rowsets_query *query, uint64_t number)
+{
+    (void)query;
+    (void)number;
+    return true;
+}
+
+void rowsets_wake(struct iso_rowsets *engine, uint32_t unknown)
+{
+    if (engine->held_count)
+        settle_held(engine, watches, unknown, engine->ended);
+}
+
+static void settle_final(struct iso_rowsets *engine)
+{
+    while (engine->queue.count && is_final(engine, engine->queue.items[0].key))
+        settle(engine, (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->queue).value, engine->ended);
+}
+
+void iso_rowsets_watermark(struct iso_rowsets *engine, uint64_t timestamp)
+{
+    uint64_t retention = engine->options.retention;
+    if (engine->has_watermark && timestamp <= engine->watermark)
+        return;
+    engine->watermark = timestamp;
+    engine->has_watermark = true;
+    settle_final(engine);
+    if (retention >= timestamp)
+        return;
+    if (engine->held_count)
+        settle_held(engine, is_below, timestamp - retention, true);
+    engine->floor = timestamp - retention;
+    rowsets_forget_dead(engine);
+}
+
+void iso_rowsets_end(struct iso_rowsets *engine)
+{
+    engine->ended = true;
+    settle_final(engine);
+    if (engine->held_count)
+        settle_held(engine, is_any, 0, true);
+}

@@ -1,0 +1,151 @@
+/* Judges what a query did not find: rows that were there and were not returned, rows that do not match, aggregates.
+ *
+ * To the engines rows and cells are plain keys, and the rows that a query returned are reads like any others: a wrong cell,
+ * and a returned row that is not there, are theirs. What a query says of all other rows is judged here:
+ *
+ *     missing-row   a row that is there at the query's moment, between its bounds and matching, and was not returned
+ *     extra-row     a row that was returned and is there, and does not match or lies beyond the bounds
+ *     aggregate     a count, sum, min or max of the matching rows is another value
+ *
+ * Idea. Per table, rows in the order of their keys; per row, the versions of its existence and of each cell, by commit.
+ * A query waits in a queue by its moment and is judged once: when the watermark has passed it. So late arrivals need no
+ * second look, and nothing is retracted. A fault that a transaction of unknown outcome may explain waits on for that
+ * outcome; all else of that query is reported at once. Never guessed: a truth is a set (predicate/truth.h), and a fault
+ * is reported only where all outcomes agree. README.md draws the structures and says what they cost.
+ *
+ * What is a row: the key `TABLE/PARTS`, there unless absent; its cells are `TABLE/PARTS#COLUMN` (base/cell_key.h).
+ * All other keys are passed over, and so are row sets that are no queries (ISO_SET_QUERY).
+ *
+ * Own writes before the query lie over its moment; faults of rows that the transaction wrote itself are INT. Of one with
+ * ISO_MARK_CDC_WRITES the order of its writes is not known: rows that it wrote anywhere are unjudged (`own-order`).
+ *
+ * An instance is (axiom, transaction, operation, key). Cost: a query O(log n + rows between its bounds), or those that
+ * an index of an equality finds; a write O(log n) of a new row, else O(1) in order. Ownership: the engine copies what it
+ * keeps. Threads: calls come from one thread at a time; callbacks are called on it, inside the call that caused them.
+ */
+#ifndef ISO_ROWSETS_H
+#define ISO_ROWSETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "iso/verdict.h"
+#include "predicate/bounds.h"
+
+struct iso_rowsets;
+
+/* A transaction as findings name it. */
+struct iso_rowsets_party {
+    struct iso_json_text tid;
+    uint64_t origin; /* as its history gave it */
+    uint32_t index;  /* its number in the history that it came from */
+};
+
+/* Texts live as long as the callback. */
+struct iso_rowsets_finding {
+    struct iso_rowsets_party transaction;
+    uint32_t operation;           /* the query's first, of the transaction's, from 0 */
+    enum iso_axiom axiom;         /* ISO_EXT, or ISO_INT */
+    enum iso_violation_kind kind; /* ISO_MISSING_ROW, ISO_EXTRA_ROW, ISO_AGGREGATE */
+    struct iso_json_text key;     /* of the row; of aggregates and of rows without keys `TABLE#` */
+    struct iso_json_text table;
+    uint64_t bound; /* the query had to see what was committed below it */
+    /* As JSON; `at` NULL: nothing. Of a row `expected` is its cells as the query had to see them, as far as they are known,
+     * {"amount":150}, and `actual` true if it was returned; of aggregates those that are wrong, {"count":3}; of rows
+     * without keys one that was missing, or extra, ["x"]. */
+    struct iso_json_text expected, actual;
+    uint64_t rows;               /* of rows without keys: how many are missing, or extra; else 1 */
+    struct iso_json_text writer; /* tid of the newest version that decided; `at` NULL: nobody, or not one */
+};
+
+/* A query of which something was not judged; once a query, when all of it is final. */
+struct iso_rowsets_unjudged {
+    struct iso_rowsets_party transaction;
+    uint32_t operation;
+    struct iso_json_text table;
+    enum iso_unjudged reason; /* the first in the order of the enum */
+    uint32_t reasons;         /* all of them, bits by number */
+    uint64_t rows;            /* of how many rows; 0: of the query as a whole */
+};
+
+/* What is known of a table's key; `parts` 0: nothing. */
+struct iso_rowsets_key {
+    uint32_t parts;
+    struct iso_scalar_type types[ISO_KEY_PARTS];
+    struct iso_json_text columns[ISO_KEY_PARTS]; /* their names; `at` NULL: not known */
+};
+
+#define ISO_ROWSETS_FOREVER UINT64_MAX
+
+struct iso_rowsets_options {
+    enum iso_level level;
+    uint32_t scan_limit;       /* rows that one query looks at; 0: ISO_SCAN_LIMIT */
+    uint64_t retention;        /* in units of the timestamps: a query's moment may lie this far below the watermark */
+    bool initial_is_known;     /* rows and cells of which nothing is said were absent at the start; else nobody knows */
+    enum iso_text_order texts; /* of keys and columns of which nothing else is known */
+    /* What a column's values are, and what a table's key is made of; NULL: nothing is known. */
+    struct iso_scalar_type (*type_of)(void *context, struct iso_json_text table, struct iso_json_text column);
+    void (*key_of)(void *context, struct iso_json_text table, struct iso_rowsets_key *key);
+    void (*on_finding)(void *context, const struct iso_rowsets_finding *finding);
+    void (*on_unjudged)(void *context, const struct iso_rowsets_unjudged *unjudged); /* or NULL */
+    void *context;
+};
+
+/* SI, ISO_SCAN_LIMIT, everything is kept, initial values are known. */
+void iso_rowsets_options_init(struct iso_rowsets_options *options);
+
+struct iso_rowsets *iso_rowsets_new(const struct iso_rowsets_options *options);
+void iso_rowsets_free(struct iso_rowsets *engine);
+
+/* From now on transactions are of `history`: finished, or as it was read (scalar timestamps). Call it again when another
+ * history takes its place or it was cleared; not when it has only grown. The engine borrows it until then. */
+void iso_rowsets_block(struct iso_rowsets *engine, const struct iso_history *history);
+
+/* Takes a transaction of the block. Repeats are the caller's to leave out. Without the timestamps that the level needs it
+ * is passed over. */
+void iso_rowsets_add(struct iso_rowsets *engine, uint32_t transaction);
+
+/* What a row or a cell held before its first version: `value`, an atom of the block (ISO_ABSENT: not there; also one
+ * of an unknown value). False: the key is no row's. May be said at any time. */
+bool iso_rowsets_initial(struct iso_rowsets *engine, iso_atom key, iso_atom value);
+
+/* All rows that the table had at the start were said, or were not there. */
+void iso_rowsets_whole(struct iso_rowsets *engine, struct iso_json_text table);
+
+/* The table was emptied or rewritten: what transactions with an older moment, that may have read it later, did not find
+ * is unjudged (`ddl`). */
+void iso_rowsets_altered(struct iso_rowsets *engine, struct iso_json_text table, uint64_t cts);
+
+/* A transaction of unknown outcome committed at `cts`, or aborted. False: no such transaction is open. */
+bool iso_rowsets_resolve(struct iso_rowsets *engine, const struct iso_atoms *atoms, iso_atom tid, bool committed,
+                         uint64_t cts);
+
+/* No later transaction or resolution has cts <= `timestamp`. Going back is ignored. */
+void iso_rowsets_watermark(struct iso_rowsets *engine, uint64_t timestamp);
+
+/* Nothing will come any more. */
+void iso_rowsets_end(struct iso_rowsets *engine);
+
+struct iso_rowsets_stats {
+    uint64_t transactions, queries;                /* of committed transactions; queries that were taken */
+    uint64_t judged, unjudged;                     /* queries: without and with a reason */
+    uint64_t reasons[ISO_UNJUDGED_REASONS];        /* of `unjudged`, by the first reason */
+    uint64_t missing_rows, extra_rows, aggregates; /* findings */
+    uint64_t looked_at;                            /* rows */
+    uint64_t late;                                 /* queries whose moment was no longer kept: `before-start` */
+    uint64_t waiting, held;                 /* queries now: above the watermark; for a transaction of unknown outcome */
+    uint64_t open_unknown;                  /* transactions */
+    uint64_t tables, rows, cells, versions; /* now */
+    uint64_t bytes;
+};
+void iso_rowsets_stats(const struct iso_rowsets *engine, struct iso_rowsets_stats *stats);
+
+/* Asserts what must hold of the structures: in sanitized and property builds after each step. */
+void iso_rowsets_validate(const struct iso_rowsets *engine);
+
+/* Judges all queries of a finished history: commits in order, each judged and forgotten as soon as it can be. */
+void iso_rowsets_check(const struct iso_history *history, const struct iso_rowsets_options *options,
+                       struct iso_rowsets_stats *stats);
+
+#endif

@@ -1,0 +1,236 @@
+/* What the files of this module share.
+ *
+ *     table -> order: rows by key      row -> register (the row itself) -> register (a cell) -> ...
+ *                                      register -> versions by commit: | 5 true | 9 absent | 12 true |
+ *
+ * All of it are numbers into columns, so that it can be archived. Moments are exclusive bounds: a version is visible iff its
+ * cts is below it.
+ */
+#ifndef ROWSETS_PRIVATE_H
+#define ROWSETS_PRIVATE_H
+
+#include "base/heap.h"
+#include "base/memory.h"
+#include "base/number_map.h"
+#include "base/text.h"
+#include "predicate/condition.h"
+#include "rowsets/rowsets.h"
+
+/* ---- the store ---- */
+
+struct rowsets_version {
+    uint64_t cts, opened; /* versions of one cts stand in the order of the bounds of their first writes, then of tids */
+    iso_atom tid, value;
+};
+
+/* A row's existence (column 0) or a cell. Versions stand in a block of 2^class of them. */
+struct rowsets_cell {
+    uint32_t next; /* of the row's; ISO_NONE: the last */
+    uint32_t column;
+    uint32_t first, count; /* versions */
+    uint8_t class;
+    bool has_initial; /* somebody said what there was before */
+    iso_atom initial;
+};
+
+struct rowsets_row {
+    uint32_t table;      /* ISO_NONE: free, and `registers` is the next one that is */
+    iso_atom parts;      /* the key behind the table's name */
+    uint32_t cells;      /* the first is the row's own */
+    uint32_t candidates; /* what transactions of unknown outcome wrote; ISO_NONE: nothing */
+    uint32_t serial;     /* counts the rows that had this number */
+    bool is_number;      /* the key is one integer: */
+    int64_t number;
+};
+
+/* One final write of a transaction of unknown outcome. */
+struct rowsets_candidate {
+    uint32_t next; /* of the row's, or the next free one */
+    uint32_t unknown, column;
+    iso_atom value;
+};
+
+struct rowsets_column {
+    iso_atom name;
+    uint64_t first_cts; /* the least of its versions; UINT64_MAX: none */
+    bool has_initial;
+};
+
+enum { ROWSETS_CHUNK = 128 };
+struct rowsets_chunk {
+    uint32_t count;
+    uint32_t rows[ROWSETS_CHUNK];
+};
+
+/* What parts of keys there are at one place: with one sort of them the order of the index is that of the type. */
+struct rowsets_part {
+    uint32_t integers, texts, negatives;
+};
+
+struct rowsets_table {
+    iso_atom name;
+    bool is_whole;
+    struct rowsets_column *columns; /* [0] is the row */
+    uint32_t column_count, column_capacity;
+    struct rowsets_chunk *chunks; /* rows in the order of their keys */
+    uint32_t chunk_count, chunk_capacity;
+    uint32_t row_count;
+    uint32_t part_count; /* of the first row's key; `odd_keys` have another number of parts */
+    uint32_t odd_keys;
+    struct rowsets_part parts[ISO_KEY_PARTS];
+    uint64_t *altered; /* sorted */
+    uint32_t altered_count, altered_capacity;
+};
+
+/* ---- transactions ---- */
+
+struct rowsets_write {
+    uint32_t table, column;
+    iso_atom parts, value;
+    uint64_t opened; /* the bound of its first write; ROWSETS_LOCK: its cts */
+};
+#define ROWSETS_LOCK UINT64_MAX
+
+/* An own write that lies over a query's moment. */
+struct rowsets_own {
+    iso_atom parts;
+    uint32_t column;
+    iso_atom value;
+};
+
+/* What a query asks, and all that is needed to judge it. Archived as it stands. */
+struct rowsets_query {
+    uint64_t bound, start_limit; /* of a transaction of unknown outcome that may have written what it saw */
+    uint64_t cts, origin;        /* cts: UINT64_MAX of points */
+    iso_atom tid, table, from, to, where, returned;
+    uint32_t index, operation, table_number;
+    uint32_t row_count, own_count, emitted_count;
+    uint32_t watched; /* held: the transaction of unknown outcome whose outcome it waits for */
+    bool is_partial, own_order, is_lock, is_point, at_commit, in_aggregate, in_bag; /* in_...: already reported */
+    uint64_t at;              /* while its transaction's outcome is unknown: its moment, unless `at_commit` */
+    iso_atom *rows;           /* returned: parts of keys; behind them those reported */
+    struct rowsets_own *owns; /* by parts, column */
+    iso_atom *emitted;        /* rows that were reported: a held query reports each once */
+    uint32_t emitted_capacity;
+};
+
+struct rowsets_unknown {
+    iso_atom tid;   /* ISO_ABSENT: free */
+    uint64_t start; /* 0: may have started any time */
+    struct rowsets_write *writes;
+    uint32_t write_count, write_capacity;
+    struct rowsets_query **queries;
+    uint32_t query_count, query_capacity;
+};
+
+/* What a key of the block is, as far as it was looked up. */
+struct rowsets_known {
+    uint32_t table; /* + 1; 0: not looked up; ISO_NONE: no row's */
+    uint32_t column;
+    iso_atom parts;
+    uint32_t row, serial; /* the row had this number when it was seen last; ISO_NONE: none */
+};
+
+struct iso_rowsets {
+    struct iso_rowsets_options options;
+    const struct iso_history *history; /* the block */
+    struct rowsets_known *known;       /* by the block's keys */
+    uint32_t known_count, known_capacity;
+
+    struct iso_atoms atoms;
+
+    struct rowsets_table *tables;
+    uint32_t table_count, table_capacity;
+    struct iso_number_map table_of; /* by name */
+
+    struct rowsets_row *rows;
+    uint32_t row_count, row_capacity, free_row;
+    struct iso_number_map row_of; /* by table and parts */
+
+    struct rowsets_cell *cells;
+    uint32_t cell_count, cell_capacity, free_cell;
+
+    struct rowsets_version *versions;
+    uint32_t version_count, version_capacity;
+    uint32_t free_version[32]; /* blocks by class; `tid` is the next */
+    uint64_t living;           /* versions */
+    uint64_t living_cells;     /* in use */
+
+    struct rowsets_candidate *candidates;
+    uint32_t candidate_count, candidate_capacity, free_candidate;
+    struct rowsets_unknown *unknowns;
+    uint32_t unknown_count, unknown_capacity, free_unknowns;
+    struct iso_number_map unknown_of; /* by tid */
+
+    struct iso_heap queue; /* queries by bound */
+    struct rowsets_query **held;
+    uint32_t held_count, held_capacity;
+    struct iso_heap dead; /* rows (and serials) by the cts of their deletion */
+
+    uint64_t watermark, floor; /* below the floor only the newest versions are kept */
+    bool has_watermark, ended;
+    struct iso_rowsets_stats stats;
+    uint64_t query_bytes;
+
+    /* Scratch. */
+    struct rowsets_write *writes; /* of the transaction that is taken */
+    uint32_t write_count, write_capacity;
+    struct iso_number_map write_of;
+    struct iso_text text;
+};
+
+static inline struct iso_json_text rowsets_text(const struct iso_atoms *atoms, iso_atom atom,
+                                                char buffer[ISO_ATOM_TEXT_MAX])
+{
+    struct iso_json_text text = {NULL, 0};
+    if (atom != ISO_ABSENT)
+        text.at = iso_atom_text(atoms, atom, buffer, &text.length);
+    return text;
+}
+
+/* store.c */
+uint32_t rowsets_table(struct iso_rowsets *engine, const char *name, size_t length);
+uint32_t rowsets_find_table(const struct iso_rowsets *engine, iso_atom name); /* ISO_NONE */
+uint32_t rowsets_column(struct iso_rowsets *engine, uint32_t table, const char *name, size_t length);
+uint32_t rowsets_find_row(const struct iso_rowsets *engine, uint32_t table, iso_atom parts); /* ISO_NONE */
+uint32_t rowsets_row(struct iso_rowsets *engine, uint32_t table, iso_atom parts);
+void rowsets_free_row(struct iso_rowsets *engine, uint32_t row);
+struct rowsets_cell *rowsets_find_cell(const struct iso_rowsets *engine, uint32_t row, uint32_t column);
+struct rowsets_cell *rowsets_cell(struct iso_rowsets *engine, uint32_t row, uint32_t column);
+void rowsets_put_version(struct iso_rowsets *engine, uint32_t row, uint32_t column, struct rowsets_version version);
+/* The newest below `bound` that is not `but`'s; NULL: none. */
+const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engine, const struct rowsets_cell *cell,
+                                                 uint64_t bound, iso_atom but);
+void rowsets_add_candidate(struct iso_rowsets *engine, uint32_t row, struct rowsets_candidate candidate);
+void rowsets_drop_candidates(struct iso_rowsets *engine, uint32_t row, uint32_t unknown);
+void rowsets_forget_dead(struct iso_rowsets *engine);
+void rowsets_release_store(struct iso_rowsets *engine);
+
+/* order.c */
+struct rowsets_place {
+    uint32_t chunk, at;
+};
+void rowsets_order_add(struct iso_rowsets *engine, uint32_t row);
+void rowsets_order_remove(struct iso_rowsets *engine, uint32_t row);
+/* The rows that the bounds may cover lie from *from up to before *to: all where the index does not know their order. */
+void rowsets_order_narrow(const struct iso_rowsets *engine, const struct rowsets_table *table,
+                          const struct iso_bounds *bounds, struct rowsets_place *from, struct rowsets_place *to);
+int rowsets_compare_keys(struct iso_json_text left, struct iso_json_text right);
+bool rowsets_take_part(struct iso_json_text *rest, struct iso_json_text *part);
+bool rowsets_is_integer(struct iso_json_text part, int64_t *number);
+
+/* queue.c */
+void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query);
+void rowsets_free_query(struct iso_rowsets *engine, struct rowsets_query *query);
+void rowsets_wake(struct iso_rowsets *engine, uint32_t unknown);
+void rowsets_advance(struct iso_rowsets *engine, uint64_t watermark);
+
+/* take.c */
+void rowsets_take_queries(struct iso_rowsets *engine, uint32_t transaction);
+void rowsets_take_versions(struct iso_rowsets *engine, uint32_t transaction);
+void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction);
+
+/* judge.c: what it waits for, or ISO_NONE: it is final. */
+uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last);
+
+#endif

@@ -1,0 +1,301 @@
+/* Tables, their rows, and the versions of each row and cell. */
+#include <assert.h>
+#include <string.h>
+
+#include "rowsets/rowsets_private.h"
+
+/* ---- tables and columns ---- */
+
+uint32_t rowsets_find_table(const struct iso_rowsets *engine, iso_atom name)
+{
+    return iso_number_map_get(&engine->table_of, name);
+}
+
+uint32_t rowsets_table(struct iso_rowsets *engine, const char *name, size_t length)
+{
+    iso_atom atom = iso_atoms_text(&engine->atoms, name, length);
+    uint32_t table = iso_number_map_add(&engine->table_of, atom, engine->table_count);
+    if (table < engine->table_count)
+        return table;
+    ISO_GROW(engine->tables, engine->table_count, engine->table_capacity);
+    struct rowsets_table *added = &engine->tables[engine->table_count++];
+    *added = (struct rowsets_table){.name = atom, .is_whole = engine->options.initial_is_known};
+    ISO_GROW(added->columns, added->column_count, added->column_capacity);
+    added->columns[added->column_count++] = (struct rowsets_column){ISO_ABSENT, UINT64_MAX, false};
+    return table;
+}
+
+uint32_t rowsets_column(struct iso_rowsets *engine, uint32_t number, const char *name, size_t length)
+{
+    struct rowsets_table *table = &engine->tables[number];
+    iso_atom atom = iso_atoms_text(&engine->atoms, name, length);
+    for (uint32_t column = 1; column < table->column_count; column++)
+        if (table->columns[column].name == atom)
+            return column;
+    ISO_GROW(table->columns, table->column_count, table->column_capacity);
+    table->columns[table->column_count] = (struct rowsets_column){atom, UINT64_MAX, false};
+    return table->column_count++;
+}
+
+/* ---- rows ---- */
+
+uint32_t rowsets_find_row(const struct iso_rowsets *engine, uint32_t table, iso_atom parts)
+{
+    return iso_number_map_get(&engine->row_of, iso_number_pair(table, parts));
+}
+
+static uint32_t new_cell(struct iso_rowsets *engine, uint32_t column)
+{
+    uint32_t number = engine->free_cell;
+    if (number != ISO_NONE) {
+        engine->free_cell = engine->cells[number].next;
+    } else {
+        ISO_GROW_COLUMN(engine->cells, engine->cell_count, engine->cell_capacity);
+        number = engine->cell_count++;
+    }
+    engine->cells[number] =
+        (struct rowsets_cell){.next = ISO_NONE, .column = column, .first = ISO_NONE, .initial = ISO_ABSENT};
+    engine->living_cells++;
+    return number;
+}
+
+uint32_t rowsets_row(struct iso_rowsets *engine, uint32_t table, iso_atom parts)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    uint32_t number = rowsets_find_row(engine, table, parts);
+    if (number != ISO_NONE)
+        return number;
+    number = engine->free_row;
+    if (number != ISO_NONE) {
+        engine->free_row = engine->rows[number].cells;
+    } else {
+        ISO_GROW_COLUMN(engine->rows, engine->row_count, engine->row_capacity);
+        number = engine->row_count++;
+        engine->rows[number].serial = 0;
+    }
+    struct rowsets_row *row = &engine->rows[number];
+    uint32_t serial = row->serial;
+    *row = (struct rowsets_row){.table = table, .parts = parts, .candidates = ISO_NONE, .serial = serial};
+    row->cells = new_cell(engine, 0);
+    row->is_number = rowsets_is_integer(rowsets_text(&engine->atoms, parts, buffer), &row->number);
+    iso_number_map_put(&engine->row_of, iso_number_pair(table, parts), number);
+    rowsets_order_add(engine, number);
+    return number;
+}
+
+struct rowsets_cell *rowsets_find_cell(const struct iso_rowsets *engine, uint32_t row, uint32_t column)
+{
+    for (uint32_t at = engine->rows[row].cells; at != ISO_NONE; at = engine->cells[at].next)
+        if (engine->cells[at].column == column)
+            return &engine->cells[at];
+    return NULL;
+}
+
+struct rowsets_cell *rowsets_cell(struct iso_rowsets *engine, uint32_t row, uint32_t column)
+{
+    struct rowsets_cell *found = rowsets_find_cell(engine, row, column);
+    if (found)
+        return found;
+    uint32_t added = new_cell(engine, column), own = engine->rows[row].cells;
+    engine->cells[added].next = engine->cells[own].next;
+    engine->cells[own].next = added;
+    return &engine->cells[added];
+}
+
+/* ---- versions ---- */
+
+static void free_block(struct iso_rowsets *engine, uint32_t first, uint8_t class)
+{
+    engine->versions[first].tid = engine->free_version[class];
+    engine->free_version[class] = first;
+}
+
+static uint32_t new_block(struct iso_rowsets *engine, uint8_t class)
+{
+    uint32_t first = engine->free_version[class], size = 1u << class;
+    if (first != ISO_NONE) {
+        engine->free_version[class] = engine->versions[first].tid;
+        return first;
+    }
+    ISO_RESERVE_COLUMN(engine->versions, (size_t)engine->version_count + size, engine->version_capacity);
+    first = engine->version_count;
+    memset(&engine->versions[first], 0, size * sizeof *engine->versions);
+    engine->version_count += size;
+    return first;
+}
+
+/* Whether the version stands behind the other one. */
+static bool is_behind(const struct iso_rowsets *engine, const struct rowsets_version *one,
+                      const struct rowsets_version *other)
+{
+    if (one->cts != other->cts)
+        return one->cts > other->cts;
+    if (one->opened != other->opened)
+        return one->opened > other->opened;
+    return iso_atom_compare(&engine->atoms, one->tid, other->tid) > 0;
+}
+
+/* Of the versions below the floor the newest is kept. */
+static void forget_older(struct iso_rowsets *engine, struct rowsets_cell *cell)
+{
+    struct rowsets_version *versions = engine->versions + cell->first;
+    uint32_t below = 0, drop;
+    while (below < cell->count && versions[below].cts < engine->floor)
+        below++;
+    drop = below ? below - 1 : 0;
+    memmove(versions, versions + drop, (cell->count - drop) * sizeof *versions);
+    cell->count -= drop;
+    engine->living -= drop;
+}
+
+static void make_room(struct iso_rowsets *engine, struct rowsets_cell *cell)
+{
+    if (cell->first == ISO_NONE) {
+        cell->first = new_block(engine, 0);
+        return;
+    }
+    if (cell->count < 1u << cell->class)
+        return;
+    forget_older(engine, cell);
+    if (cell->count <= (1u << cell->class) / 2) /* else the next one looked again soon */
+        return;
+    uint32_t first = new_block(engine, cell->class + 1);
+    memcpy(engine->versions + first, engine->versions + cell->first, cell->count * sizeof *engine->versions);
+    free_block(engine, cell->first, cell->class ++);
+    cell->first = first;
+}
+
+void rowsets_put_version(struct iso_rowsets *engine, uint32_t row, uint32_t number, struct rowsets_version version)
+{
+    struct rowsets_cell *cell = rowsets_cell(engine, row, number);
+    struct rowsets_column *column = &engine->tables[engine->rows[row].table].columns[number];
+    column->first_cts = version.cts < column->first_cts ? version.cts : column->first_cts;
+    make_room(engine, cell);
+    struct rowsets_version *versions = engine->versions + cell->first;
+    uint32_t at = cell->count++;
+    for (; at && is_behind(engine, &versions[at - 1], &version); at--)
+        versions[at] = versions[at - 1];
+    versions[at] = version;
+    engine->living++;
+    if (!number && version.value == ISO_ABSENT)
+        iso_heap_push(&engine->dead, version.cts, iso_number_pair(engine->rows[row].serial, row));
+}
+
+const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engine, const struct rowsets_cell *cell,
+                                                 uint64_t bound, iso_atom but)
+{
+    const struct rowsets_version *versions = engine->versions + cell->first;
+    uint32_t low = 0, high = cell->count;
+    if (high && versions[high - 1].cts < bound) {
+        low = high;
+    } else {
+        while (low < high) {
+            uint32_t middle = low + (high - low) / 2;
+            if (versions[middle].cts < bound)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+    }
+    while (low && versions[low - 1].tid == but)
+        low--;
+    return low ? &versions[low - 1] : NULL;
+}
+
+/* ---- what transactions of unknown outcome wrote ---- */
+
+void rowsets_add_candidate(struct iso_rowsets *engine, uint32_t row, struct rowsets_candidate candidate)
+{
+    uint32_t number = engine->free_candidate;
+    if (number != ISO_NONE) {
+        engine->free_candidate = engine->candidates[number].next;
+    } else {
+        ISO_GROW(engine->candidates, engine->candidate_count, engine->candidate_capacity);
+        number = engine->candidate_count++;
+    }
+    candidate.next = engine->rows[row].candidates;
+    engine->candidates[number] = candidate;
+    engine->rows[row].candidates = number;
+}
+
+void rowsets_drop_candidates(struct iso_rowsets *engine, uint32_t row, uint32_t unknown)
+{
+    for (uint32_t *place = &engine->rows[row].candidates; *place != ISO_NONE;) {
+        uint32_t number = *place;
+        struct rowsets_candidate *candidate = &engine->candidates[number];
+        if (candidate->unknown != unknown) {
+            place = &candidate->next;
+            continue;
+        }
+        *place = candidate->next;
+        *candidate = (struct rowsets_candidate){.next = engine->free_candidate, .unknown = ISO_NONE};
+        engine->free_candidate = number;
+    }
+}
+
+/* ---- rows that are gone ---- */
+
+void rowsets_free_row(struct iso_rowsets *engine, uint32_t number)
+{
+    struct rowsets_row *row = &engine->rows[number];
+    rowsets_order_remove(engine, number);
+    iso_number_map_remove(&engine->row_of, iso_number_pair(row->table, row->parts));
+    for (uint32_t at = row->cells, next; at != ISO_NONE; at = next) {
+        struct rowsets_cell *cell = &engine->cells[at];
+        next = cell->next;
+        engine->living -= cell->count;
+        engine->living_cells--;
+        if (cell->first != ISO_NONE)
+            free_block(engine, cell->first, cell->class);
+        *cell = (struct rowsets_cell){.next = engine->free_cell, .column = ISO_NONE, .first = ISO_NONE};
+        engine->free_cell = at;
+    }
+    *row = (struct rowsets_row){.table = ISO_NONE, .cells = engine->free_row, .serial = row->serial + 1};
+    engine->free_row = number;
+}
+
+/* The row was deleted below the floor, and nothing of it came later. */
+static bool is_forgotten(const struct iso_rowsets *engine, uint32_t number)
+{
+    const struct rowsets_row *row = &engine->rows[number];
+    const struct rowsets_cell *own = &engine->cells[row->cells];
+    if (row->candidates != ISO_NONE || !own->count)
+        return false;
+    const struct rowsets_version *last = &engine->versions[own->first + own->count - 1];
+    if (last->value != ISO_ABSENT || last->cts >= engine->floor)
+        return false;
+    for (uint32_t at = own->next; at != ISO_NONE; at = engine->cells[at].next) {
+        const struct rowsets_cell *cell = &engine->cells[at];
+        if (cell->count && engine->versions[cell->first + cell->count - 1].cts >= engine->floor)
+            return false;
+    }
+    return true;
+}
+
+void rowsets_forget_dead(struct iso_rowsets *engine)
+{
+    while (engine->dead.count && engine->dead.items[0].key < engine->floor) {
+        uint64_t item = iso_heap_pop(&engine->dead).value;
+        uint32_t number = (uint32_t)item, serial = (uint32_t)(item >> 32);
+        const struct rowsets_row *row = &engine->rows[number];
+        if (row->table != ISO_NONE && row->serial == serial && is_forgotten(engine, number))
+            rowsets_free_row(engine, number);
+    }
+}
+
+void rowsets_release_store(struct iso_rowsets *engine)
+{
+    for (uint32_t i = 0; i < engine->table_count; i++) {
+        iso_free(engine->tables[i].columns);
+        iso_free(engine->tables[i].chunks);
+        iso_free(engine->tables[i].altered);
+    }
+    iso_free(engine->tables);
+    iso_column_free(engine->rows, engine->row_capacity * sizeof *engine->rows);
+    iso_column_free(engine->cells, engine->cell_capacity * sizeof *engine->cells);
+    iso_column_free(engine->versions, engine->version_capacity * sizeof *engine->versions);
+    iso_free(engine->candidates);
+    iso_number_map_release(&engine->table_of);
+    iso_number_map_release(&engine->row_of);
+    iso_heap_release(&engine->dead);
+}

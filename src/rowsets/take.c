@@ -1,0 +1,445 @@
+/* From a history's transactions to versions and queries. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/cell_key.h"
+#include "base/sorted.h"
+#include "rowsets/rowsets_private.h"
+
+/* ---- keys ---- */
+
+static void look_key_up(struct iso_rowsets *engine, struct rowsets_known *known, iso_atom key)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text text = rowsets_text(&engine->history->atoms, key, buffer), row, column;
+    bool is_cell = text.at && iso_cell_key_split(text, &row, &column);
+    const char *slash = text.at && row.length ? memchr(row.at, '/', row.length) : NULL;
+    *known = (struct rowsets_known){.table = ISO_NONE, .row = ISO_NONE};
+    if (!slash)
+        return;
+    size_t table = (size_t)(slash - row.at);
+    uint32_t number = rowsets_table(engine, row.at, table);
+    known->table = number + 1;
+    known->parts = iso_atoms_text(&engine->atoms, slash + 1, row.length - table - 1);
+    if (!is_cell)
+        return;
+    engine->text.used = 0;
+    iso_cell_key_decode(&engine->text, column);
+    known->column = rowsets_column(engine, number, engine->text.bytes, engine->text.used);
+}
+
+/* What the block's key is; NULL: no row's. */
+static struct rowsets_known *key_of(struct iso_rowsets *engine, uint32_t key)
+{
+    if (key >= engine->known_count) {
+        uint32_t count = engine->history->key_count;
+        ISO_RESERVE(engine->known, count, engine->known_capacity);
+        memset(engine->known + engine->known_count, 0, (count - engine->known_count) * sizeof *engine->known);
+        engine->known_count = count;
+    }
+    struct rowsets_known *known = &engine->known[key];
+    if (!known->table)
+        look_key_up(engine, known, engine->history->key_atom[key]);
+    return known->table == ISO_NONE ? NULL : known;
+}
+
+static uint32_t row_of(struct iso_rowsets *engine, struct rowsets_known *known)
+{
+    if (known->row != ISO_NONE && engine->rows[known->row].serial == known->serial)
+        return known->row;
+    known->row = rowsets_row(engine, known->table - 1, known->parts);
+    known->serial = engine->rows[known->row].serial;
+    return known->row;
+}
+
+static iso_atom copy_atom(struct iso_rowsets *engine, iso_atom atom)
+{
+    return iso_atoms_copy(&engine->atoms, &engine->history->atoms, atom);
+}
+
+/* ---- times ---- */
+
+struct times {
+    uint64_t sts, cts;
+    bool has_sts, has_cts, is_point;
+};
+
+static struct times times_of(const struct iso_history *history, uint32_t transaction)
+{
+    uint8_t flags = history->flags[transaction];
+    struct times times = {.has_sts = flags & ISO_HAS_STS, .has_cts = flags & ISO_HAS_CTS};
+    times.sts = times.has_sts ? history->sts[transaction] : 0;
+    times.cts = times.has_cts ? history->cts[transaction] : times.sts;
+    if (history->finished)
+        times.is_point = flags & ISO_POINT;
+    else
+        times.is_point = !(flags & ISO_WRITES) && times.has_sts && times.cts == times.sts;
+    times.has_cts |= times.is_point;
+    return times;
+}
+
+/* As an exclusive bound: from when the transaction had the key to itself. */
+static uint64_t opened_at(const struct iso_rowsets *engine, const struct times *times, uint32_t operation)
+{
+    uint8_t kind = engine->history->kind[operation];
+    if (kind & ISO_OPERATION_OTS)
+        return engine->history->ots[operation] + 1;
+    if (kind & ISO_OPERATION_LOCK)
+        return ROWSETS_LOCK;
+    if (times->has_sts || engine->options.level == ISO_SER)
+        return times->sts + 1;
+    return ROWSETS_LOCK;
+}
+
+/* ---- writes ---- */
+
+/* The transaction's write of the register, new or known. */
+static struct rowsets_write *write_of(struct iso_rowsets *engine, uint32_t key, const struct rowsets_known *known)
+{
+    uint32_t number = iso_number_map_add(&engine->write_of, key, engine->write_count);
+    if (number < engine->write_count)
+        return &engine->writes[number];
+    ISO_GROW(engine->writes, engine->write_count, engine->write_capacity);
+    struct rowsets_write *write = &engine->writes[engine->write_count++];
+    *write = (struct rowsets_write){.table = known->table - 1, .column = known->column, .parts = known->parts};
+    return write;
+}
+
+static void clear_writes(struct iso_rowsets *engine)
+{
+    engine->write_count = 0;
+    iso_number_map_clear(&engine->write_of);
+}
+
+static void note_write(struct iso_rowsets *engine, const struct times *times, uint32_t operation)
+{
+    const struct iso_history *history = engine->history;
+    uint8_t kind = iso_kind_of(history, operation);
+    uint32_t key = history->key[operation];
+    struct rowsets_known *known = kind == ISO_WRITE || kind == ISO_DELETE ? key_of(engine, key) : NULL;
+    if (!known)
+        return;
+    uint32_t before = engine->write_count;
+    struct rowsets_write *write = write_of(engine, key, known);
+    write->value = kind == ISO_DELETE ? ISO_ABSENT : copy_atom(engine, history->value[operation]);
+    if (engine->write_count > before)
+        write->opened = opened_at(engine, times, operation);
+}
+
+static void note_writes(struct iso_rowsets *engine, uint32_t transaction, const struct times *times)
+{
+    const struct iso_history *history = engine->history;
+    clear_writes(engine);
+    if (!(history->flags[transaction] & ISO_WRITES))
+        return;
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++)
+        note_write(engine, times, o);
+}
+
+/* In a plain transaction no key is written twice in a row, as a rule; where one is, the last write counts. */
+void rowsets_take_versions(struct iso_rowsets *engine, uint32_t transaction)
+{
+    const struct iso_history *history = engine->history;
+    struct times times = times_of(history, transaction);
+    engine->stats.transactions++;
+    if (!times.has_cts || !(history->flags[transaction] & ISO_WRITES))
+        return;
+    note_writes(engine, transaction, &times);
+    iso_atom tid = copy_atom(engine, history->tid[transaction]);
+    for (uint32_t i = 0; i < engine->write_count; i++) {
+        const struct rowsets_write *write = &engine->writes[i];
+        uint32_t row = rowsets_row(engine, write->table, write->parts);
+        struct rowsets_version version = {times.cts, write->opened == ROWSETS_LOCK ? times.cts : write->opened, tid,
+                                          write->value};
+        rowsets_put_version(engine, row, write->column, version);
+    }
+}
+
+/* ---- queries ---- */
+
+/* The row sets of the transaction. */
+static uint32_t sets_of(const struct iso_history *history, uint32_t transaction, uint32_t *end)
+{
+    uint32_t low = 0, high = history->ranges.count;
+    const struct iso_range *list = history->ranges.list;
+    ISO_BISECT(low, high, middle, list[middle].transaction < transaction);
+    for (*end = low; *end < history->ranges.count && list[*end].transaction == transaction;)
+        ++*end;
+    return low;
+}
+
+/* When it looked; false: nothing says so. */
+static bool set_moment(const struct iso_rowsets *engine, struct rowsets_query *query, const struct times *times,
+                       uint32_t header, bool is_known)
+{
+    const struct iso_history *history = engine->history;
+    uint8_t kind = history->kind[header];
+    query->is_lock = (kind & (ISO_OPERATION_LOCK | ISO_OPERATION_OTS)) == ISO_OPERATION_LOCK;
+    query->at_commit = engine->options.level == ISO_SER || query->is_lock;
+    query->cts = times->is_point ? UINT64_MAX : times->cts;
+    query->at = times->sts;
+    if (query->at_commit) {
+        query->bound = times->cts + times->is_point;
+        query->start_limit = times->cts;
+        return times->has_cts || !is_known;
+    }
+    query->bound = (kind & ISO_OPERATION_OTS ? history->ots[header] : times->sts) + 1;
+    query->start_limit = query->bound - 1;
+    return times->has_sts || kind & ISO_OPERATION_OTS;
+}
+
+static void take_rows(struct iso_rowsets *engine, struct rowsets_query *query, const struct iso_range *set,
+                      uint32_t header)
+{
+    const struct iso_history *history = engine->history;
+    query->rows = set->count > 1 ? iso_allocate(set->count * sizeof *query->rows) : NULL;
+    for (uint32_t o = header + 1; o < header + set->count; o++) {
+        struct rowsets_known *known = key_of(engine, history->key[o]);
+        if (known && !known->column && known->table - 1 == query->table_number)
+            query->rows[query->row_count++] = known->parts;
+    }
+}
+
+static void take_owns(struct iso_rowsets *engine, struct rowsets_query *query)
+{
+    for (uint32_t i = 0; i < engine->write_count; i++)
+        query->own_count += engine->writes[i].table == query->table_number;
+    query->owns = query->own_count ? iso_allocate(query->own_count * sizeof *query->owns) : NULL;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < engine->write_count; i++) {
+        const struct rowsets_write *write = &engine->writes[i];
+        if (write->table == query->table_number)
+            query->owns[count++] = (struct rowsets_own){write->parts, write->column, write->value};
+    }
+}
+
+static struct rowsets_query *take_query(struct iso_rowsets *engine, const struct iso_range *set,
+                                        const struct times *times, uint32_t transaction, bool is_known)
+{
+    const struct iso_history *history = engine->history;
+    uint32_t header = history->first_operation[transaction] + set->first;
+    struct rowsets_query *query = iso_allocate_zeroed(1, sizeof *query);
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text table = rowsets_text(&history->atoms, set->table, buffer);
+    if (!table.at || !set->count || !set_moment(engine, query, times, header, is_known)) {
+        iso_free(query);
+        return NULL;
+    }
+    query->table_number = rowsets_table(engine, table.at, table.length);
+    query->table = engine->tables[query->table_number].name;
+    query->tid = copy_atom(engine, history->tid[transaction]);
+    query->origin = history->origin[transaction];
+    query->index = transaction;
+    query->operation = set->first;
+    query->from = copy_atom(engine, set->from);
+    query->to = copy_atom(engine, set->to);
+    query->where = copy_atom(engine, set->where);
+    query->returned = copy_atom(engine, set->returned);
+    query->is_partial = set->is_partial;
+    query->is_point = !(history->flags[transaction] & ISO_WRITES);
+    query->own_order = iso_marks_of(history, transaction) & ISO_MARK_CDC_WRITES;
+    query->watched = ISO_NONE;
+    take_rows(engine, query, set, header);
+    return query;
+}
+
+/* Calls `take` with each query of the transaction, in its order, own writes laid over. */
+static void take_all(struct iso_rowsets *engine, uint32_t transaction, bool is_known,
+                     void (*take)(struct iso_rowsets *engine, void *context, struct rowsets_query *query),
+                     void *context)
+{
+    const struct iso_history *history = engine->history;
+    uint32_t end, next = sets_of(history, transaction, &end), first = history->first_operation[transaction], o = first;
+    struct times times = times_of(history, transaction);
+    bool all = iso_marks_of(history, transaction) & ISO_MARK_CDC_WRITES;
+    clear_writes(engine);
+    if (all)
+        note_writes(engine, transaction, &times);
+    for (; next < end; next++) {
+        const struct iso_range *set = &history->ranges.list[next];
+        if (set->form != ISO_SET_QUERY)
+            continue;
+        for (; !all && o < first + set->first; o++)
+            note_write(engine, &times, o);
+        struct rowsets_query *query = take_query(engine, set, &times, transaction, is_known);
+        if (!query)
+            continue;
+        take_owns(engine, query);
+        engine->stats.queries++;
+        take(engine, context, query);
+    }
+}
+
+static void enqueue(struct iso_rowsets *engine, void *context, struct rowsets_query *query)
+{
+    (void)context;
+    rowsets_enqueue(engine, query);
+}
+
+void rowsets_take_queries(struct iso_rowsets *engine, uint32_t transaction)
+{
+    if (engine->history->ranges.count)
+        take_all(engine, transaction, true, enqueue, NULL);
+}
+
+/* ---- transactions of unknown outcome ---- */
+
+static void keep_query(struct iso_rowsets *engine, void *context, struct rowsets_query *query)
+{
+    struct rowsets_unknown *unknown = &engine->unknowns[*(const uint32_t *)context];
+    ISO_GROW(unknown->queries, unknown->query_count, unknown->query_capacity);
+    unknown->queries[unknown->query_count++] = query;
+}
+
+static uint32_t new_unknown(struct iso_rowsets *engine)
+{
+    uint32_t number = engine->free_unknowns;
+    if (number != ISO_NONE) {
+        engine->free_unknowns = engine->unknowns[number].write_count;
+    } else {
+        ISO_GROW(engine->unknowns, engine->unknown_count, engine->unknown_capacity);
+        number = engine->unknown_count++;
+    }
+    engine->unknowns[number] = (struct rowsets_unknown){.tid = ISO_ABSENT};
+    return number;
+}
+
+void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction)
+{
+    const struct iso_history *history = engine->history;
+    iso_atom tid = copy_atom(engine, history->tid[transaction]);
+    struct times times = times_of(history, transaction);
+    if (iso_number_map_get(&engine->unknown_of, tid) != ISO_NUMBER_NONE)
+        return;
+    uint32_t number = new_unknown(engine);
+    iso_number_map_put(&engine->unknown_of, tid, number);
+    engine->unknowns[number].tid = tid;
+    engine->unknowns[number].start = times.has_sts ? times.sts : 0;
+    engine->stats.open_unknown++;
+    if (history->ranges.count)
+        take_all(engine, transaction, false, keep_query, &number);
+    note_writes(engine, transaction, &times);
+    struct rowsets_unknown *unknown = &engine->unknowns[number];
+    for (uint32_t i = 0; i < engine->write_count; i++) {
+        const struct rowsets_write *write = &engine->writes[i];
+        ISO_GROW(unknown->writes, unknown->write_count, unknown->write_capacity);
+        unknown->writes[unknown->write_count++] = *write;
+        uint32_t row = rowsets_row(engine, write->table, write->parts);
+        rowsets_add_candidate(
+            engine, row, (struct rowsets_candidate){.unknown = number, .column = write->column, .value = write->value});
+    }
+}
+
+static bool is_empty(const struct iso_rowsets *engine, uint32_t row)
+{
+    if (engine->rows[row].candidates != ISO_NONE)
+        return false;
+    for (uint32_t at = engine->rows[row].cells; at != ISO_NONE; at = engine->cells[at].next)
+        if (engine->cells[at].count || engine->cells[at].has_initial)
+            return false;
+    return true;
+}
+
+static void settle_writes(struct iso_rowsets *engine, uint32_t number, bool committed, uint64_t cts)
+{
+    const struct rowsets_unknown *unknown = &engine->unknowns[number];
+    for (uint32_t i = 0; i < unknown->write_count; i++) {
+        const struct rowsets_write *write = &unknown->writes[i];
+        uint32_t row = rowsets_find_row(engine, write->table, write->parts);
+        if (row == ISO_NONE)
+            continue; /* it was empty without another of these writes */
+        rowsets_drop_candidates(engine, row, number);
+        if (committed)
+            rowsets_put_version(engine, row, write->column,
+                                (struct rowsets_version){cts, write->opened == ROWSETS_LOCK ? cts : write->opened,
+                                                         unknown->tid, write->value});
+        else if (is_empty(engine, row))
+            rowsets_free_row(engine, row);
+    }
+}
+
+static void settle_queries(struct iso_rowsets *engine, struct rowsets_unknown *unknown, bool committed, uint64_t cts)
+{
+    for (uint32_t i = 0; i < unknown->query_count; i++) {
+        struct rowsets_query *query = unknown->queries[i];
+        bool is_point = query->is_point && cts == query->at;
+        if (!committed) {
+            engine->stats.queries--;
+            rowsets_free_query(engine, query);
+            continue;
+        }
+        query->cts = is_point ? UINT64_MAX : cts;
+        if (query->at_commit) {
+            query->bound = cts + is_point;
+            query->start_limit = cts;
+        }
+        rowsets_enqueue(engine, query);
+    }
+}
+
+bool iso_rowsets_resolve(struct iso_rowsets *engine, const struct iso_atoms *atoms, iso_atom atom, bool committed,
+                         uint64_t cts)
+{
+    iso_atom tid = iso_atoms_copy(&engine->atoms, atoms, atom);
+    uint32_t number = iso_number_map_get(&engine->unknown_of, tid);
+    if (number == ISO_NUMBER_NONE)
+        return false;
+    settle_writes(engine, number, committed, cts);
+    struct rowsets_unknown unknown = engine->unknowns[number];
+    engine->stats.open_unknown--;
+    engine->stats.transactions += committed;
+    iso_number_map_remove(&engine->unknown_of, tid);
+    engine->unknowns[number] = (struct rowsets_unknown){.tid = ISO_ABSENT, .write_count = 0};
+    settle_queries(engine, &unknown, committed, cts);
+    iso_free(unknown.writes);
+    iso_free(unknown.queries);
+    rowsets_wake(engine, number);
+    engine->unknowns[number].write_count = engine->free_unknowns;
+    engine->free_unknowns = number;
+    return true;
+}
+
+/* ---- the rest of what is said ---- */
+
+void iso_rowsets_block(struct iso_rowsets *engine, const struct iso_history *history)
+{
+    engine->history = history;
+    engine->known_count = 0;
+}
+
+void iso_rowsets_add(struct iso_rowsets *engine, uint32_t transaction)
+{
+    uint8_t status = iso_status_of(engine->history, transaction);
+    if (status == ISO_UNKNOWN) {
+        rowsets_take_unknown(engine, transaction);
+    } else if (status == ISO_COMMITTED) {
+        rowsets_take_versions(engine, transaction);
+        rowsets_take_queries(engine, transaction);
+    }
+}
+
+bool iso_rowsets_initial(struct iso_rowsets *engine, iso_atom key, iso_atom value)
+{
+    struct rowsets_known known;
+    look_key_up(engine, &known, key);
+    if (known.table == ISO_NONE)
+        return false;
+    uint32_t row = row_of(engine, &known);
+    struct rowsets_cell *cell = rowsets_cell(engine, row, known.column);
+    cell->has_initial = true;
+    cell->initial = copy_atom(engine, value);
+    engine->tables[known.table - 1].columns[known.column].has_initial = true;
+    return true;
+}
+
+void iso_rowsets_whole(struct iso_rowsets *engine, struct iso_json_text table)
+{
+    engine->tables[rowsets_table(engine, table.at, table.length)].is_whole = true;
+}
+
+void iso_rowsets_altered(struct iso_rowsets *engine, struct iso_json_text name, uint64_t cts)
+{
+    struct rowsets_table *table = &engine->tables[rowsets_table(engine, name.at, name.length)];
+    ISO_GROW(table->altered, table->altered_count, table->altered_capacity);
+    table->altered[table->altered_count++] = cts;
+}

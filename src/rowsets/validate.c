@@ -1,0 +1,68 @@
+/* What must hold of the structures. */
+#include <assert.h>
+
+#include "rowsets/rowsets_private.h"
+
+static void validate_versions(const struct iso_rowsets *engine, const struct rowsets_cell *cell)
+{
+    assert(cell->count <= (cell->first == ISO_NONE ? 0 : 1u << cell->class));
+    for (uint32_t i = 1; i < cell->count; i++)
+        assert(engine->versions[cell->first + i - 1].cts <= engine->versions[cell->first + i].cts);
+}
+
+static void validate_row(const struct iso_rowsets *engine, uint32_t number, uint64_t *versions, uint64_t *cells)
+{
+    const struct rowsets_row *row = &engine->rows[number];
+    const struct rowsets_table *table = &engine->tables[row->table];
+    assert(rowsets_find_row(engine, row->table, row->parts) == number);
+    assert(engine->cells[row->cells].column == 0);
+    for (uint32_t at = row->cells; at != ISO_NONE; at = engine->cells[at].next) {
+        const struct rowsets_cell *cell = &engine->cells[at];
+        assert(at == row->cells || (cell->column && cell->column < table->column_count));
+        validate_versions(engine, cell);
+        *versions += cell->count;
+        ++*cells;
+    }
+    for (uint32_t at = row->candidates; at != ISO_NONE; at = engine->candidates[at].next) {
+        assert(engine->candidates[at].unknown < engine->unknown_count);
+        assert(engine->unknowns[engine->candidates[at].unknown].tid != ISO_ABSENT);
+    }
+}
+
+static uint32_t validate_table(const struct iso_rowsets *engine, const struct rowsets_table *table, uint64_t *versions,
+                               uint64_t *cells)
+{
+    uint32_t rows = 0, before = ISO_NONE;
+    for (uint32_t c = 0; c < table->chunk_count; c++) {
+        assert(table->chunks[c].count && table->chunks[c].count <= ROWSETS_CHUNK);
+        for (uint32_t i = 0; i < table->chunks[c].count; i++) {
+            uint32_t row = table->chunks[c].rows[i];
+            char buffers[2][ISO_ATOM_TEXT_MAX];
+            assert(&engine->tables[engine->rows[row].table] == table);
+            assert(before == ISO_NONE ||
+                   rowsets_compare_keys(rowsets_text(&engine->atoms, engine->rows[before].parts, buffers[0]),
+                                        rowsets_text(&engine->atoms, engine->rows[row].parts, buffers[1])) < 0);
+            validate_row(engine, row, versions, cells);
+            before = row;
+            rows++;
+        }
+    }
+    assert(rows == table->row_count);
+    return rows;
+}
+
+void iso_rowsets_validate(const struct iso_rowsets *engine)
+{
+    uint64_t versions = 0, cells = 0;
+    uint32_t rows = 0;
+    for (uint32_t t = 0; t < engine->table_count; t++) {
+        assert(rowsets_find_table(engine, engine->tables[t].name) == t);
+        rows += validate_table(engine, &engine->tables[t], &versions, &cells);
+    }
+    assert(rows == engine->row_of.count && versions == engine->living && cells == engine->living_cells);
+    for (uint32_t i = 0; i < engine->queue.count; i++)
+        assert(!engine->has_watermark || engine->queue.items[i].key > engine->watermark);
+    for (uint32_t i = 0; i < engine->held_count; i++)
+        assert(engine->unknowns[engine->held[i]->watched].tid != ISO_ABSENT);
+    (void)rows;
+}
