@@ -123,6 +123,20 @@ void iso_generated_table(char name[ISO_TABLE_NAME], bool is_planted, uint64_t nu
     snprintf(name, ISO_TABLE_NAME, "%c%" PRIu64, is_planted ? 'p' : 't', is_planted ? number : number + 1);
 }
 
+void iso_planted_key(const struct iso_planted *planted, const struct iso_script_finding *finding,
+                     char key[ISO_PLANTED_KEY])
+{
+    char table[ISO_TABLE_NAME];
+    bool is_cell = finding->key == 'X' || finding->key == 'Y';
+    iso_generated_table(table, true, planted->first_key);
+    if (!iso_script_of_rows(planted->anomaly))
+        snprintf(key, ISO_PLANTED_KEY, "%" PRIu64, planted->first_key + (uint64_t)(finding->key - 'x'));
+    else if (finding->key == 'T')
+        snprintf(key, ISO_PLANTED_KEY, "%s#", table);
+    else
+        snprintf(key, ISO_PLANTED_KEY, "%s/%d%s", table, 1 + (finding->key | 0x20) - 'x', is_cell ? "#c2" : "");
+}
+
 void iso_generated_release(struct iso_generated *generated)
 {
     iso_free(generated->planted);
