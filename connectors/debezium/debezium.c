@@ -21,6 +21,9 @@ static enum iso_status take_before(struct iso_change_source *source, const struc
         whole = iso_change_is_whole(source, event);
     if (!whole && source->identity == ISO_IDENTITY_FULL)
         return iso_error_set(error, ISO_BAD_INPUT, "before: null, expected the whole row because of identity=full");
+    source->before_known = whole;
+    if (source->cells.on)
+        return ISO_OK;
     return whole ? iso_change_value(before, "before", source->value, block, &event->before, ISO_EVENT_HAS_BEFORE, event,
                                     error)
                  : ISO_OK;
@@ -73,6 +76,9 @@ static enum iso_status read_images(struct iso_change_source *source, const struc
         if (take_before(source, place, block, event, error) != ISO_OK)
             return error->status;
     }
+    if (source->cells.on)
+        iso_cells_exist(&source->cells, &block->atoms, event,
+                        event->operation == ISO_ROW_UPDATE || event->operation == ISO_ROW_DELETE);
     if (event->operation == ISO_ROW_DELETE) {
         event->flags |= ISO_EVENT_HAS_AFTER;
         return ISO_OK;
@@ -81,6 +87,8 @@ static enum iso_status read_images(struct iso_change_source *source, const struc
     if (!iso_row_set_keys(&envelope->after, &envelope->key))
         return iso_error_set(error, ISO_BAD_INPUT, "after: lacks a column of the key");
     iso_marker_take(&source->marker, &envelope->after, &block->atoms, event);
+    if (source->cells.on)
+        return ISO_OK;
     return iso_change_value(&envelope->after, "after", source->value, block, &event->after, ISO_EVENT_HAS_AFTER, event,
                             error);
 }

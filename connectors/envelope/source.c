@@ -21,6 +21,8 @@ enum iso_status iso_change_source_init(struct iso_change_source *source, const s
     source->decoder.value = source->value;
     source->tables = options->tables ? iso_copy_text(options->tables, strlen(options->tables)) : NULL;
     iso_marker_init(&source->marker, options->marker);
+    iso_cells_init(&source->cells, options->cells);
+    source->decoder.cells = source->names.marks = source->cells.on;
     iso_envelope_init(&source->envelope);
     iso_json_init(&source->json);
     source->reader = iso_envelope_reader_new(options, rules->cells, error);
@@ -34,6 +36,7 @@ void iso_change_source_release(struct iso_change_source *source)
     iso_tables_release(&source->seen);
     iso_row_names_release(&source->names);
     iso_marker_release(&source->marker);
+    iso_cells_release(&source->cells);
     iso_json_release(&source->json);
     iso_payload_release(&source->collections);
     iso_free(source->value);
@@ -102,6 +105,19 @@ static void add_epoch(struct iso_change_source *source, const struct iso_event *
     iso_events_add(events, &event);
 }
 
+static enum iso_status add_with_cells(struct iso_change_source *source, const struct iso_event *event,
+                                      struct iso_events *events, struct iso_error *error)
+{
+    struct iso_envelope *envelope = &source->envelope;
+    bool has_cells = event->operation != ISO_ROW_DELETE;
+    if (has_cells && iso_cells_note(&source->cells, &envelope->after, event, events, error) != ISO_OK)
+        return error->status;
+    iso_events_add(events, event);
+    if (has_cells)
+        iso_cells_add(&source->cells, source->before_known ? &envelope->before : NULL, &envelope->after, events);
+    return ISO_OK;
+}
+
 static enum iso_status take_row(struct iso_change_source *source, char op, const struct iso_change_place *place,
                                 struct iso_events *events, struct iso_event *event, struct iso_error *error)
 {
@@ -125,9 +141,12 @@ static enum iso_status take_row(struct iso_change_source *source, char op, const
     if (event->key == ISO_ABSENT)
         return iso_error_set(error, ISO_BAD_INPUT, "key: a column of it is null");
     struct iso_event schema = *event; /* images may use the position for something else */
+    source->before_known = false;
     if (source->rules->images(source, place, block, event, error) != ISO_OK)
         return error->status;
     add_epoch(source, &schema, events);
+    if (source->cells.on)
+        return add_with_cells(source, event, events, error);
     iso_events_add(events, event);
     return ISO_OK;
 }
@@ -325,10 +344,19 @@ bool iso_change_source_covers(const struct iso_decoder *decoder, const char *top
            iso_topic_covers(topic, source->tables, table, length);
 }
 
+enum iso_column_coverage iso_change_source_covers_column(const struct iso_decoder *decoder, const char *table,
+                                                         size_t length, const char *column, size_t column_length)
+{
+    const struct iso_change_source *source = (const struct iso_change_source *)decoder;
+    return iso_cells_cover(&source->cells, (struct iso_json_text){table, length},
+                           (struct iso_json_text){column, column_length});
+}
+
 void iso_change_source_archive(struct iso_decoder *decoder, struct iso_archive *archive)
 {
     struct iso_tables *seen = &((struct iso_change_source *)decoder)->seen;
     iso_tables_archive(archive, seen);
+    iso_cells_archive(archive, &((struct iso_change_source *)decoder)->cells);
     for (uint32_t i = 0; archive->restoring && i < seen->count; i++)
         decoder->only_signed |= seen->list[i].is_signed;
 }
@@ -339,6 +367,8 @@ struct iso_value_type iso_change_source_value_type(const struct iso_decoder *dec
     const struct iso_change_source *source = (const struct iso_change_source *)decoder;
     const struct iso_table *seen = iso_tables_seen(&source->seen, table, length);
     if (!seen)
+        return (struct iso_value_type){0};
+    if (!column && source->cells.on) /* whether there is a row */
         return (struct iso_value_type){0};
     if (!column && !source->value)
         return (struct iso_value_type){ISO_VALUE_ROW, false, 0};

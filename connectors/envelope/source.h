@@ -18,6 +18,7 @@
 
 #include "connectors/envelope/change.h"
 #include "connectors/envelope/tables.h"
+#include "connectors/kit/cells.h"
 #include "connectors/kit/marker.h"
 #include "base/payload.h"
 
@@ -42,7 +43,7 @@ struct iso_change_rules {
     enum iso_status (*place)(struct iso_change_source *source, struct iso_history *block,
                              struct iso_change_place *place, struct iso_event *event, struct iso_error *error);
 
-    /* Sets before and after of a row whose key is known. */
+    /* Sets before and after of a row whose key is known; with cells, whether it existed, and `before_known`. */
     enum iso_status (*images)(struct iso_change_source *source, const struct iso_change_place *place,
                               struct iso_history *block, struct iso_event *event, struct iso_error *error);
 
@@ -65,6 +66,8 @@ struct iso_change_source {
     enum iso_row_identity identity;
     bool unreported; /* the option */
     struct iso_marker marker;
+    struct iso_cells cells;
+    bool before_known; /* what the row at hand has before is what was there, where it says something */
     struct iso_envelope_reader *reader;
     struct iso_envelope envelope;
     struct iso_tables seen;
@@ -88,6 +91,10 @@ enum iso_status iso_change_source_decode(struct iso_decoder *decoder, const stru
 /* A decoder's `covers`. */
 bool iso_change_source_covers(const struct iso_decoder *decoder, const char *topic, const char *table, size_t length);
 
+/* A decoder's `covers_column`. */
+enum iso_column_coverage iso_change_source_covers_column(const struct iso_decoder *decoder, const char *table,
+                                                         size_t length, const char *column, size_t column_length);
+
 /* A decoder's `value_type` and `types_known`. */
 struct iso_value_type iso_change_source_value_type(const struct iso_decoder *decoder, const char *table, size_t length,
                                                    const char *column, size_t column_length);
@@ -101,7 +108,8 @@ void iso_change_source_archive(struct iso_decoder *decoder, struct iso_archive *
     {                                                                                                                  \
         .kind = name, .create = creates, .decode = iso_change_source_decode, .destroy = destroys,                      \
         .archive = iso_change_source_archive, .covers = iso_change_source_covers,                                      \
-        .value_type = iso_change_source_value_type, .types_known = iso_change_source_types_known                       \
+        .covers_column = iso_change_source_covers_column, .value_type = iso_change_source_value_type,                  \
+        .types_known = iso_change_source_types_known                                                                   \
     }
 
 /* The atom of the sender's name, which mostly is that of the message before. */

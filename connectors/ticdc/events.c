@@ -230,6 +230,35 @@ static void split_move(struct iso_events *events, iso_atom old_key)
     iso_events_add(events, &come);
 }
 
+/* The last event, whose row's columns are cells: it, and what else there is to be said. A key that changed is two rows. */
+static enum iso_status add_with_cells(struct ticdc *ticdc, const struct ticdc_change *change, iso_atom old_key,
+                                      struct iso_events *events, struct iso_error *error)
+{
+    struct iso_event row = events->list[--events->count];
+    struct iso_atoms *atoms = &events->block.atoms;
+    bool moved = change->has_now && change->has_old && row.key != old_key;
+    bool known = change->has_old && !moved && ticdc->identity != ISO_IDENTITY_DEFAULT;
+    if (change->keys_only && change->has_now)
+        return refuse_row(error, change, "a row whose columns were left out, which cells= needs; of table",
+                          change->table);
+    if (change->has_now && iso_cells_note(&ticdc->cells, &ticdc->now, &row, events, error) != ISO_OK)
+        return error->status;
+    if (moved) {
+        struct iso_event gone = row;
+        gone.operation = ISO_ROW_DELETE;
+        gone.key = old_key;
+        iso_cells_exist(&ticdc->cells, atoms, &gone, true);
+        iso_events_add(events, &gone);
+        row.operation = ISO_ROW_INSERT;
+        row.flags |= ISO_EVENT_HAS_BEFORE;
+    }
+    iso_cells_exist(&ticdc->cells, atoms, &row, change->has_old && row.operation != ISO_ROW_INSERT);
+    iso_events_add(events, &row);
+    if (change->has_now)
+        iso_cells_add(&ticdc->cells, known ? &ticdc->old : NULL, &ticdc->now, events);
+    return ISO_OK;
+}
+
 enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *message, const struct ticdc_change *change,
                               struct iso_events *events, struct iso_error *error)
 {
@@ -257,6 +286,8 @@ enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *mes
         iso_marker_take(&ticdc->marker, &ticdc->now, atoms, event);
     if (change->created)
         event->flags |= ISO_EVENT_HAS_BEFORE;
+    if (ticdc->cells.on)
+        return add_with_cells(ticdc, change, old_key, events, error);
     take_before(ticdc, change, atoms, event);
     if (!change->has_now)
         event->flags |= ISO_EVENT_HAS_AFTER;

@@ -48,6 +48,7 @@ static void destroy(struct iso_decoder *decoder)
     iso_row_release(&ticdc->types);
     iso_row_names_release(&ticdc->names);
     iso_marker_release(&ticdc->marker);
+    iso_cells_release(&ticdc->cells);
     iso_free(ticdc->value);
     iso_free(ticdc->tables);
     iso_free(ticdc);
@@ -72,6 +73,8 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     ticdc->identity = options->identity;
     ticdc->unreported = options->unreported;
     iso_marker_init(&ticdc->marker, options->marker);
+    iso_cells_init(&ticdc->cells, options->cells);
+    ticdc->decoder.cells = ticdc->names.marks = ticdc->cells.on;
     if (!take_compression(ticdc, options->compression))
         iso_error_set(error, ISO_BAD_INPUT, "compression=%s of a ticdc source: expected none, lz4 or snappy",
                       options->compression);
@@ -123,12 +126,26 @@ static bool covers(const struct iso_decoder *decoder, const char *topic, const c
     return iso_table_listed(ticdc->tables, table, length) && !iso_marker_is_table(&ticdc->marker, table, length);
 }
 
+static enum iso_column_coverage covers_column(const struct iso_decoder *decoder, const char *table, size_t length,
+                                              const char *column, size_t column_length)
+{
+    const struct ticdc *ticdc = (const struct ticdc *)decoder;
+    return iso_cells_cover(&ticdc->cells, (struct iso_json_text){table, length},
+                           (struct iso_json_text){column, column_length});
+}
+
 static void archive(struct iso_decoder *decoder, struct iso_archive *archive)
 {
     struct ticdc *ticdc = (struct ticdc *)decoder;
+    iso_cells_archive(archive, &ticdc->cells);
     if (ticdc->protocol->archive)
         ticdc->protocol->archive(ticdc, archive);
 }
 
-const struct iso_decoder_class iso_ticdc_decoder = {
-    .kind = "ticdc", .create = create, .decode = decode, .destroy = destroy, .archive = archive, .covers = covers};
+const struct iso_decoder_class iso_ticdc_decoder = {.kind = "ticdc",
+                                                    .create = create,
+                                                    .decode = decode,
+                                                    .destroy = destroy,
+                                                    .archive = archive,
+                                                    .covers = covers,
+                                                    .covers_column = covers_column};

@@ -3,6 +3,7 @@
 #define ISO_TICDC_PRIVATE_H
 
 #include "connectors/ticdc/ticdc.h"
+#include "connectors/kit/cells.h"
 #include "connectors/kit/ddl.h"
 #include "connectors/kit/marker.h"
 #include "base/payload.h"
@@ -48,6 +49,7 @@ struct ticdc {
     enum iso_row_identity identity;
     bool unreported; /* the option */
     struct iso_marker marker;
+    struct iso_cells cells;
     enum ticdc_compression compression;
     void *inflater; /* LZ4's, made when it is needed */
     struct iso_json json, key_json;

@@ -112,8 +112,10 @@ static enum iso_status take_place(struct iso_change_source *source, struct iso_h
 static void doubt_nulls(struct iso_row *row)
 {
     for (uint32_t i = 0; i < row->count; i++)
-        if (row->cells[i].kind == ISO_CELL_NULL && !row->cells[i].in_cell)
+        if (row->cells[i].kind == ISO_CELL_NULL && !row->cells[i].in_cell) {
             row->cells[i].kind = ISO_CELL_UNKNOWN;
+            row->cells[i].is_doubted = true;
+        }
 }
 
 /* Cells say of each column whether it is known; without them it is as with PostgreSQL. */
@@ -133,6 +135,9 @@ static enum iso_status take_before(struct iso_change_source *source, const struc
     }
     if (!before->count && source->identity == ISO_IDENTITY_FULL)
         return iso_error_set(error, ISO_BAD_INPUT, "before: null, expected the whole row because of identity=full");
+    source->before_known = whole;
+    if (source->cells.on)
+        return ISO_OK;
     return whole ? iso_change_value(before, "before", source->value, block, &event->before, ISO_EVENT_HAS_BEFORE, event,
                                     error)
                  : ISO_OK;
@@ -148,6 +153,8 @@ static enum iso_status take_after(struct iso_change_source *source, const struct
     if (place->connector == GRPC && event->operation == ISO_ROW_UPDATE && source->identity != ISO_IDENTITY_FULL)
         doubt_nulls(after);
     iso_marker_take(&source->marker, after, &block->atoms, event);
+    if (source->cells.on)
+        return ISO_OK;
     return iso_change_value(after, "after", source->value, block, &event->after, ISO_EVENT_HAS_AFTER, event, error);
 }
 
@@ -164,6 +171,8 @@ static enum iso_status take_images(struct iso_change_source *source, const struc
     if (event->operation == ISO_ROW_INSERT && was_absent(source, place))
         event->flags |= ISO_EVENT_HAS_BEFORE;
     bool has_image = event->operation == ISO_ROW_UPDATE || event->operation == ISO_ROW_DELETE;
+    if (source->cells.on)
+        iso_cells_exist(&source->cells, &block->atoms, event, has_image);
     if (has_image && take_before(source, place, block, event, error) != ISO_OK)
         return error->status;
     if (event->operation != ISO_ROW_DELETE)

@@ -20,7 +20,8 @@
 
 enum iso_event_type {
     ISO_EVENT_TRANSACTIONS, /* whole client transactions: `first`, `count` of the block */
-    ISO_EVENT_ROW,          /* a change of one row or value */
+    ISO_EVENT_ROW,          /* a change of one row or value; `count` CELLs follow, `first` is a digest of them */
+    ISO_EVENT_CELL,         /* a change of one column of the ROW before: no message of its own */
     ISO_EVENT_BEGIN,        /* of the transaction `transaction_id` */
     ISO_EVENT_END,          /* with `count` rows, as the source claims */
     ISO_EVENT_WATERMARK,    /* no later event with cts <= `cts` in this partition */
@@ -30,6 +31,7 @@ enum iso_event_type {
     ISO_EVENT_SCHEMA,     /* a change of `table`'s schema; ISO_EVENT_EPOCH: its rows look otherwise from here on */
     ISO_EVENT_COLLECTION, /* of the END that follows: `count` of its events are of `table`, as the source names it;
                            * without one: are logical messages */
+    ISO_EVENT_COLUMN,     /* not all rows of `table` have the column `key`, "table#column" */
     ISO_EVENT_IGNORED     /* nothing to check in it: `reason` */
 };
 
@@ -59,17 +61,17 @@ enum iso_table_change {
 #define ISO_EVENT_TABLE_ENDS 0x800u    /* ROW of a snapshot: the last one of its table */
 #define ISO_EVENT_INCREMENTAL 0x1000u  /* ROW of a snapshot that is taken while changes stream */
 #define ISO_EVENT_UNREPORTED                                                                                           \
-    0x2000u                     /* ROW, DROP, DELETE_IF: clients do not report what is written there (reported=no) */
-#define ISO_EVENT_EPOCH 0x4000u /* SCHEMA: `table`'s rows have other columns, or columns of other types */
+    0x2000u /* ROW, CELL, DROP, DELETE_IF: clients do not report what is written there (reported=no) */
+#define ISO_EVENT_EPOCH 0x4000u        /* SCHEMA: `table`'s rows have other columns, or columns of other types */
 #define ISO_EVENT_SNAPSHOT_XID 0x8000u /* ROW of a snapshot: `position[0]` is the xid that took it */
 
 struct iso_event {
     uint8_t type;      /* enum iso_event_type */
     uint8_t operation; /* ROW: enum iso_row_operation; SCHEMA: enum iso_table_change */
     uint16_t flags;
-    uint32_t first;              /* TRANSACTIONS: index in the block */
-    uint32_t count;              /* TRANSACTIONS: how many; END: rows */
-    iso_atom source, table, key; /* a ROW's key is its whole identity, `db.table/pk` */
+    uint32_t first;              /* TRANSACTIONS: index in the block; ROW: see there */
+    uint32_t count;              /* TRANSACTIONS: how many; END: rows; ROW: cells */
+    iso_atom source, table, key; /* a ROW's key is its whole identity, `db.table/pk`; a CELL's `db.table/pk#column` */
     iso_atom before, after;      /* values; ISO_ABSENT: no row */
     iso_atom transaction_id;
     iso_atom marker; /* the `tid` of the client's record */
@@ -136,12 +138,22 @@ struct iso_decoder_options {
     const char *schema;                         /* Avro without framing: the writer's schema; NULL: the published one */
     bool framed;                                /* Confluent framing stands before each payload */
     const char *value; /* a row's value is this column; NULL: canonical JSON of all but the key */
+    const char
+        *cells; /* "true": columns are values of their own; "a;b": these; NULL: rows are whole. Not with `value` */
     enum iso_row_identity identity;
     const char *tables; /* rows of these only, "db.a;db.b" as events name them; NULL: of all */
     bool unreported;    /* clients do not report what is written to these tables (reported=no) */
     const char *marker; /* where rows say whose transaction they are (connectors/kit/marker.h); NULL: nowhere */
     const char *delimiter, *quote, *null; /* csv; NULL: "," and "\"" and "\\N"; quote "": escapes instead of quotes */
     const char *compression;              /* of payloads: "none", "gzip", "lz4", "snappy", "zstd"; NULL: none */
+};
+
+/* What a decoder with cells says of a column. */
+enum iso_column_coverage {
+    ISO_COLUMN_UNLISTED,  /* its changes are not asked for */
+    ISO_COLUMN_NOT_SHOWN, /* rows of the table came, and none had it */
+    ISO_COLUMN_UNSEEN,    /* no row of the table came so far */
+    ISO_COLUMN_SHOWN
 };
 
 struct iso_decoder;
@@ -164,6 +176,9 @@ struct iso_decoder_class {
      * ISO_VALUE_ROW where that is the whole row. NULL: they say nothing. */
     struct iso_value_type (*value_type)(const struct iso_decoder *decoder, const char *table, size_t length,
                                         const char *column, size_t column_length);
+    /* Where the decoder has cells: what it says of a column of a table that it covers. */
+    enum iso_column_coverage (*covers_column)(const struct iso_decoder *decoder, const char *table, size_t length,
+                                              const char *column, size_t column_length);
     /* A number that is another whenever `value_type` may say something else. NULL: it never does. */
     uint32_t (*types_known)(const struct iso_decoder *decoder);
 };
@@ -172,6 +187,7 @@ struct iso_decoder_class {
 struct iso_decoder {
     const struct iso_decoder_class *class;
     const char *value; /* the column that is a row's value; NULL: all, or it has none */
+    bool cells;        /* columns are values of their own */
     bool only_signed;  /* its database has no integers without a sign, as far as messages have shown */
 };
 

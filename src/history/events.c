@@ -74,7 +74,8 @@ void iso_events_unreported(struct iso_events *events, uint32_t first)
 {
     for (uint32_t i = first; i < events->count; i++) {
         struct iso_event *event = &events->list[i];
-        if (event->type == ISO_EVENT_ROW || event->type == ISO_EVENT_DROP || event->type == ISO_EVENT_DELETE_IF)
+        if (event->type == ISO_EVENT_ROW || event->type == ISO_EVENT_CELL || event->type == ISO_EVENT_DROP ||
+            event->type == ISO_EVENT_DELETE_IF)
             event->flags |= ISO_EVENT_UNREPORTED;
     }
 }

@@ -1,8 +1,13 @@
 /* What a client wrote without listing it: its transaction's rows become its writes.
  *
- * A record with an id of the stream and no writes at all, or one that says "writes":"cdc", leaves them to the stream.
- * They stand behind its other operations, since nobody says when they were written; so a read of such a key may have
- * come after the write, and is not judged where it shows one of the transaction's own values.
+ * A record with an id of the stream and no writes at all, or one that says "writes":"cdc", leaves all of them to the
+ * stream. One that writes rows whose columns are cells leaves to it those that it does not list: what triggers wrote,
+ * defaults, or all of them. And what it says it did to a row of which the stream has no change is none: it found what it
+ * would have written.
+ *
+ * Where a record writes a row as often as the stream changed it, what it does not list stands where it wrote the row.
+ * Else such writes stand behind its other operations, since nobody says when they were written; so a read of such a key
+ * may have come after the write, and is not judged where it shows one of the transaction's own values.
  */
 #include "history/copy.h"
 #include "join/join_private.h"
@@ -14,68 +19,196 @@ bool join_takes_writes(const struct iso_history *block, uint32_t transaction)
     return leaves_writes || (has_id && !(block->flags[transaction] & ISO_WRITES));
 }
 
+struct adoption {
+    struct iso_join *join;
+    const struct join_chain *rows; /* of the transaction that the stream has */
+    struct iso_history *into;
+    uint32_t record;
+    uint32_t mark; /* of its final rows */
+    bool in_place; /* snapshots of operations, by their number, still wait for a position */
+    bool takes;    /* all that it does not list */
+    uint32_t added;
+};
+
 /* Whether a read shows what the transaction itself wrote, as far as the stream says. */
-static bool shows_own(struct iso_join *join, const struct join_transaction *transaction, uint32_t key, iso_atom value)
+static bool shows_own(const struct adoption *adoption, uint32_t key, iso_atom value)
 {
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
-        if (join->rows.list[r].key == key &&
-            (join->rows.list[r].after == value || !(join->rows.list[r].flags & JOIN_ROW_AFTER)))
+    const struct join_row *rows = adoption->join->rows.list;
+    for (uint32_t i = 0, r = adoption->rows->first; i < adoption->rows->count; i++, r = rows[r].next)
+        if (rows[r].key == key && (rows[r].after == value || !(rows[r].flags & JOIN_ROW_AFTER)))
             return true;
     return false;
 }
 
-static void copy_operations(struct iso_join *join, struct join_record *record,
-                            const struct join_transaction *transaction)
+/* The row that the key is, or is a cell of; ISO_NONE: its columns are no cells. */
+static uint32_t row_of(const struct iso_join *join, uint32_t key)
 {
-    const struct iso_history *kept = &join->records.kept;
-    bool in_place = record->unplaced > 1; /* snapshots of its operations, by their number, still wait for a position */
-    for (uint32_t o = kept->first_operation[record->kept]; o < kept->first_operation[record->kept + 1]; o++) {
-        uint32_t key = join_key_find(join, &kept->atoms, kept->key_atom[kept->key[o]]);
-        bool is_read = iso_kind_of(kept, o) == ISO_READ;
-        iso_atom value = is_read ? iso_atoms_copy(&join->texts.atoms, &kept->atoms, kept->value[o]) : ISO_ABSENT;
-        if (is_read && !in_place && shows_own(join, transaction, key, value)) {
-            join->stats.reads_gone[ISO_READS_OWN_ORDER]++;
-            record->reads--;
-            continue;
-        }
-        iso_history_copy_operation(&join->scratch.adopted, kept, o, true);
+    const struct join_key *state = &join->keys.list[key];
+    return state->part == JOIN_PART_CELL ? state->of_row : state->part == JOIN_PART_ROW ? key : ISO_NONE;
+}
+
+/* Whether the stream has as many changes of the row as the record: then each has its place. */
+static bool is_in_order(const struct adoption *adoption, uint32_t row)
+{
+    const struct join_tally *tally = join_tally_of(adoption->join, row);
+    return !adoption->in_place && tally->writes && tally->writes == tally->changes;
+}
+
+/* ---- what the record does not list ---- */
+
+static void add_write(struct adoption *adoption, uint32_t number)
+{
+    struct iso_join *join = adoption->join;
+    struct iso_history *into = adoption->into;
+    struct join_row *row = &join->rows.list[number];
+    bool deletes = row->flags & JOIN_ROW_AFTER && row->after == ISO_ABSENT;
+    iso_atom key = iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.key_atom[row->key]);
+    iso_history_operation(into, deletes ? ISO_DELETE : ISO_WRITE, key,
+                          iso_atoms_copy(&into->atoms, &join->texts.atoms, row->after));
+    row->flags |= JOIN_ROW_CLAIMED;
+    adoption->added++;
+}
+
+static bool is_left_to_others(const struct join_row *row)
+{
+    return row->flags & (JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED);
+}
+
+static uint32_t key_at(const struct adoption *adoption, uint32_t o)
+{
+    const struct iso_history *kept = &adoption->join->records.kept;
+    return join_key_find(adoption->join, &kept->atoms, kept->key_atom[kept->key[o]]);
+}
+
+/* The cells that operation `o`, which writes a row, lists: those behind it. */
+static void note_listed(const struct adoption *adoption, uint32_t o, uint32_t row)
+{
+    const struct iso_join *join = adoption->join;
+    uint32_t end = join->records.kept.first_operation[join->records.list[adoption->record].kept + 1];
+    for (uint32_t i = o + 1; i < end; i++) {
+        uint32_t key = key_at(adoption, i);
+        if (join->keys.list[key].of_row != row)
+            break;
+        join_tally_of(adoption->join, key)->listed = o + 1;
     }
 }
 
-static bool is_listed(const struct iso_join *join, const struct join_record *record, uint32_t key)
+/* The cells of the change that operation `o` made of the row, so far as it does not list them. They follow the change,
+ * and the row's next change stands behind them. */
+static void add_cells(struct adoption *adoption, uint32_t o, uint32_t row)
 {
-    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next)
-        if (join->rows.list[w].key == key)
-            return true;
+    struct iso_join *join = adoption->join;
+    struct join_tally *tally = join_tally_of(join, row);
+    uint32_t at = tally->change, last = adoption->rows->last;
+    uint64_t ordinal = join->rows.list[at].ordinal;
+    bool is_done = ++tally->done == tally->writes;
+    note_listed(adoption, o, row);
+    while (at != last) {
+        uint32_t next = join->rows.list[at].next;
+        const struct join_row *cell = &join->rows.list[next];
+        if (join->keys.list[cell->key].of_row != row || cell->ordinal != ordinal)
+            break;
+        if (!is_left_to_others(cell) && join_tally_of(join, cell->key)->listed != o + 1)
+            add_write(adoption, next);
+        at = next;
+    }
+    while (!is_done && join->rows.list[at = join->rows.list[at].next].key != row)
+        ;
+    join_tally_of(join, row)->change = at;
+}
+
+/* Whether the record leaves the final row to the stream, and no operation of it has brought it. */
+static bool is_wanted(const struct adoption *adoption, const struct join_row *row)
+{
+    struct iso_join *join = adoption->join;
+    uint32_t of = join->keys.list[row->key].of_row;
+    if (is_left_to_others(row) || join_tally_of(join, row->key)->writes)
+        return false;
+    if (of != ISO_NONE && join_tally_of(join, of)->writes)
+        return !is_in_order(adoption, of);
+    return adoption->takes && !(row->flags & JOIN_ROW_UNTOUCHED);
+}
+
+/* ---- the record's own operations ---- */
+
+/* A row of which the stream has no change, or, of the row itself, none but of its columns, was not written. */
+static bool was_not_written(const struct adoption *adoption, uint32_t key)
+{
+    const struct iso_join *join = adoption->join;
+    uint32_t row = row_of(join, key);
+    if (row == ISO_NONE || adoption->in_place)
+        return false;
+    const struct join_key *state = &join->keys.list[row];
+    return state->mark != adoption->mark || (row == key && join->rows.list[state->row].flags & JOIN_ROW_UNTOUCHED);
+}
+
+/* Whether it may have come after what the record does not list. */
+static bool may_show_own(const struct adoption *adoption, uint32_t key)
+{
+    uint32_t row = row_of(adoption->join, key);
+    if (adoption->in_place)
+        return false;
+    if (row == ISO_NONE || !join_tally_of(adoption->join, row)->writes)
+        return adoption->takes;
+    return row != key && join_tally_of(adoption->join, row)->done && !is_in_order(adoption, row);
+}
+
+static bool keeps_read(struct adoption *adoption, uint32_t o, uint32_t key)
+{
+    struct iso_join *join = adoption->join;
+    const struct iso_history *kept = &join->records.kept;
+    iso_atom value = iso_atoms_copy(&join->texts.atoms, &kept->atoms, kept->value[o]);
+    if (!may_show_own(adoption, key) || !shows_own(adoption, key, value))
+        return true;
+    join->stats.reads_gone[ISO_READS_OWN_ORDER]++;
+    join->records.list[adoption->record].reads--;
     return false;
+}
+
+static void copy_operations(struct adoption *adoption)
+{
+    struct iso_join *join = adoption->join;
+    const struct iso_history *kept = &join->records.kept;
+    uint32_t t = join->records.list[adoption->record].kept;
+    for (uint32_t o = kept->first_operation[t]; o < kept->first_operation[t + 1]; o++) {
+        uint32_t key = key_at(adoption, o);
+        bool is_read = iso_kind_of(kept, o) == ISO_READ;
+        if (!is_read && join->keys.list[key].part == JOIN_PART_ROW) { /* before it: its own cells follow it */
+            if (is_in_order(adoption, key))
+                add_cells(adoption, o, key);
+            else
+                join_tally_of(join, key)->done++;
+        }
+        if (is_read ? keeps_read(adoption, o, key) : !was_not_written(adoption, key))
+            iso_history_copy_operation(adoption->into, kept, o, true);
+    }
 }
 
 uint32_t join_adopt(struct iso_join *join, uint32_t number, uint32_t delivered)
 {
+    static const struct join_transaction nothing = {.rows = {ISO_NONE, ISO_NONE, 0}};
     struct join_record *record = &join->records.list[number];
-    if (!(record->flags & JOIN_RECORD_TAKES) || record->kept == ISO_NONE)
+    if (!(record->flags & (JOIN_RECORD_TAKES | JOIN_RECORD_ROWS)) || record->kept == ISO_NONE)
         return 0;
-    const struct join_transaction *transaction = &join->open.list[delivered];
-    struct iso_history *adopted = &join->scratch.adopted;
+    const struct join_transaction *transaction = delivered == ISO_NONE ? &nothing : &join->open.list[delivered];
+    struct adoption adoption = {.join = join,
+                                .rows = &transaction->rows,
+                                .into = &join->scratch.adopted,
+                                .record = number,
+                                .mark = join_mark_finals(join, transaction),
+                                .in_place = record->unplaced > 1,
+                                .takes = record->flags & JOIN_RECORD_TAKES};
     join_spell_kept(join, record);
-    iso_history_clear(adopted);
-    adopted->clock = ISO_CLOCK_SCALAR;
-    adopted->positions_known = true;
-    join_copy_head(adopted, &join->records.kept, record->kept);
-    copy_operations(join, record, transaction);
-    uint32_t mark = join_mark_finals(join, transaction), count = 0;
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
-        const struct join_row *row = &join->rows.list[r];
-        if (!join_is_final(join, r, mark) || row->flags & (JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED) ||
-            is_listed(join, record, row->key))
-            continue;
-        iso_atom key = iso_atoms_copy(&adopted->atoms, &join->keys.names.atoms, join->keys.names.key_atom[row->key]);
-        bool deletes = row->flags & JOIN_ROW_AFTER && row->after == ISO_ABSENT;
-        iso_history_operation(adopted, deletes ? ISO_DELETE : ISO_WRITE, key,
-                              iso_atoms_copy(&adopted->atoms, &join->texts.atoms, row->after));
-        count++;
-    }
-    record->kept = join_copy_whole(&join->records.kept, adopted, 0);
-    join->stats.adopted += count > 0;
-    return count;
+    join_tally(join, record, transaction);
+    iso_history_clear(adoption.into);
+    adoption.into->clock = ISO_CLOCK_SCALAR;
+    adoption.into->positions_known = true;
+    join_copy_head(adoption.into, &join->records.kept, record->kept);
+    copy_operations(&adoption);
+    for (uint32_t i = 0, r = adoption.rows->first; i < adoption.rows->count; i++, r = join->rows.list[r].next)
+        if (join_is_final(join, r, adoption.mark) && is_wanted(&adoption, &join->rows.list[r]))
+            add_write(&adoption, r);
+    record->kept = join_copy_whole(&join->records.kept, adoption.into, 0);
+    join->stats.adopted += adoption.added > 0;
+    return adoption.added;
 }

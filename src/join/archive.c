@@ -28,7 +28,7 @@ static void archive_keys(struct iso_archive *archive, struct iso_join *join)
     ISO_ARCHIVE_ANY(archive, "key_states", ISO_ARCHIVE_COLUMN, join->keys.list, count, join->keys.capacity);
     iso_archive_expect(archive, count == join->keys.names.key_count);
     for (uint64_t i = count; archive->restoring && i < join->keys.capacity; i++)
-        join->keys.list[i] = (struct join_key){.table = ISO_ABSENT, .value = ISO_ABSENT, .of_table = ISO_NONE};
+        join->keys.list[i] = join_key_new;
     iso_atoms_archive(archive, &join->texts.atoms);
     ISO_ARCHIVE_AS(archive, "join->texts_kept", join->texts.kept);
 }
@@ -38,6 +38,7 @@ static void archive_tables(struct iso_archive *archive, struct join_tables *tabl
     ISO_ARCHIVE_ANY(archive, "tables", ISO_ARCHIVE_HEAP, tables->list, tables->count, tables->capacity);
     archive_map(archive, "tables.by_name", &tables->by_name);
     ISO_ARCHIVE_VALUE(archive, tables->collections);
+    ISO_ARCHIVE_VALUE(archive, tables->varies);
 }
 
 static void archive_waiting(struct iso_archive *archive, struct iso_join *join)

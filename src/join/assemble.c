@@ -160,8 +160,7 @@ uint32_t join_open(struct iso_join *join, struct join_identity identity, const s
 uint64_t join_events_of(const struct join_transaction *transaction)
 {
     bool collected = transaction->flags & JOIN_COLLECTED;
-    return (uint64_t)transaction->rows.count - transaction->dropped +
-           (collected ? transaction->covered_others : transaction->others);
+    return (uint64_t)join_messages_of(transaction) + (collected ? transaction->covered_others : transaction->others);
 }
 
 void join_check_complete(struct iso_join *join, uint32_t number)
@@ -428,6 +427,7 @@ static uint32_t content_of(const struct arrival *arrival)
     const struct iso_event *event = arrival->event;
     const struct iso_atoms *atoms = &arrival->block->atoms;
     uint64_t digest = event->flags & (ISO_EVENT_HAS_BEFORE | ISO_EVENT_HAS_AFTER);
+    digest += ((uint64_t)event->count << 32) + event->first; /* its cells */
     digest += (uint64_t)event->type << 8 | (uint64_t)(event->operation == ISO_ROW_DELETE) << 16;
     if ((event->flags & ISO_EVENT_HAS_BEFORE) || arrival->conditional)
         digest = (digest + join_digest(atoms, event->before)) * 0x9e3779b97f4a7c15u;
@@ -453,14 +453,31 @@ static bool is_ranked(const struct iso_join *join, const struct iso_event *event
     return !join->capability->spans && (join->capability->positions || !(event->flags & ISO_EVENT_HAS_POSITION));
 }
 
+/* An update of a row whose columns are cells, as far as the row itself is concerned. */
+static bool is_untouched(const struct iso_join *join, const struct arrival *arrival)
+{
+    const struct iso_event *event = arrival->event;
+    return join->capability->locks_columns && join->keys.list[arrival->key].part == JOIN_PART_ROW &&
+           event->operation == ISO_ROW_UPDATE;
+}
+
+/* A cell of which nobody knows whether it changed: where columns are locked, not its row's writer need have it. */
+static bool is_anybodys(const struct iso_join *join, const struct arrival *arrival)
+{
+    const struct iso_event *event = arrival->event;
+    return join->capability->locks_columns && event->type == ISO_EVENT_CELL && event->operation == ISO_ROW_UPDATE &&
+           !(event->flags & ISO_EVENT_HAS_BEFORE);
+}
+
 static void append(struct iso_join *join, uint32_t number, const struct arrival *arrival)
 {
     const struct iso_event *event = arrival->event;
     uint32_t row = join_new_row(join, &join->open.list[number].rows);
     struct join_row *it = &join->rows.list[row];
+    bool is_cell = event->type == ISO_EVENT_CELL;
     it->key = arrival->key;
     it->ordinal = arrival->ordinal;
-    it->rank = is_ranked(join, event) ? arrival->ordinal : ++join->counters.arrivals;
+    it->rank = is_cell ? join->cells.rank : is_ranked(join, event) ? arrival->ordinal : ++join->counters.arrivals;
     it->content = arrival->content;
     it->origin = event->origin;
     it->operation = arrival->conditional ? ISO_ROW_DELETE : event->operation;
@@ -473,7 +490,8 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
         join->stats.unknown_values++;
         it->after = iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_UNKNOWN_VALUE);
     }
-    if (event->flags & ISO_EVENT_UNREPORTED) {
+    it->flags |= is_untouched(join, arrival) ? JOIN_ROW_UNTOUCHED : 0;
+    if (event->flags & ISO_EVENT_UNREPORTED || is_anybodys(join, arrival)) {
         it->flags |= JOIN_ROW_UNREPORTED;
         join->open.list[number].unreported++;
     }
@@ -500,7 +518,9 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
     if (!(it->flags & JOIN_ROW_WITHOUT))
         join_note_value(join, arrival->block, event->table, arrival->key,
                         it->flags & JOIN_ROW_AFTER || join->capability->spans ? it->after : 0);
-    join->stats.rows++;
+    join->open.list[number].cells += is_cell;
+    join->stats.rows += !is_cell;
+    join->cells.rank = it->rank;
 }
 
 /* Whether the lane repeats what it delivered before: of a commit behind others, or not behind the last row of this one.
@@ -577,7 +597,7 @@ static void take_undone(struct iso_join *join, struct join_identity identity, co
     struct join_key *state = &join->keys.list[arrival->key];
     struct join_row delivered = {.flags = event->flags & ISO_EVENT_HAS_BEFORE ? JOIN_ROW_BEFORE : 0,
                                  .before = ISO_ABSENT};
-    join->stats.rows_gone[join->options.xa ? ISO_ROWS_XA : ISO_ROWS_UNDONE]++;
+    join->stats.rows_gone[join->options.xa ? ISO_ROWS_XA : ISO_ROWS_UNDONE] += event->type != ISO_EVENT_CELL;
     if (event->flags & ISO_EVENT_HAS_MARKER)
         join_undo_marker(join, join_text(join, arrival->block, event->marker));
     if (delivered.flags)
@@ -604,6 +624,8 @@ static void take_undone(struct iso_join *join, struct join_identity identity, co
 static void take_late(struct iso_join *join, struct join_dedup_entry *entry, const struct arrival *arrival)
 {
     if (entry->undone) {
+        join->cells.fate = JOIN_CELLS_UNDONE;
+        join->cells.identity = entry->identity;
         take_undone(join, entry->identity, arrival);
         return;
     }
@@ -626,8 +648,11 @@ static void take_again(struct iso_join *join, uint32_t number, uint32_t row, con
     join->stats.rows_gone[known->content == arrival->content ? ISO_ROWS_REPEATED : ISO_ROWS_LATE]++;
     if (known->content == arrival->content) {
         join->stats.repeats++;
-        if (!is_ranked(join, arrival->event))
+        if (!is_ranked(join, arrival->event)) {
             known->rank = ++join->counters.arrivals;
+            join->cells.fate = JOIN_CELLS_AGAIN;
+            join->cells.rank = known->rank;
+        }
         return;
     }
     uint32_t record = join_map_get(&join->records.by_claim, transaction->identity);
@@ -642,9 +667,11 @@ enum iso_status join_take_row(struct iso_join *join, const struct iso_history *b
     struct join_identity identity;
     struct arrival arrival = {.block = block, .event = event, .conditional = event->type == ISO_EVENT_DELETE_IF};
     arrival.key = join_key_number(join, block, event->key);
+    join->cells = (struct join_cells){.left = event->type == ISO_EVENT_ROW ? event->count : 0};
     join->stats.row_events++;
     join_note_rows(join, &join->tables.list[join->keys.list[arrival.key].of_table]);
     if (event->type == ISO_EVENT_ROW && event->operation == ISO_ROW_SNAPSHOT) {
+        join->cells.fate = JOIN_CELLS_INITIAL;
         join_take_initial(join, block, event, arrival.key);
         return ISO_OK;
     }
@@ -680,13 +707,55 @@ enum iso_status join_take_row(struct iso_join *join, const struct iso_history *b
     if (event->flags & ISO_EVENT_HAS_MARKER)
         join_note_marker(join, number, join_text(join, block, event->marker));
     uint32_t row = known_row(join, number, &arrival);
+    join->cells.transaction = number;
+    join->cells.ordinal = arrival.ordinal;
     if (row != ISO_NONE) {
         take_again(join, number, row, &arrival);
-    } else {
-        append(join, number, &arrival);
-        join_check_complete(join, number);
+        return ISO_OK;
     }
+    append(join, number, &arrival);
+    join->cells.fate = JOIN_CELLS_NEW;
+    if (!join->cells.left)
+        join_check_complete(join, number);
     return ISO_OK;
+}
+
+/* ---- one cell ---- */
+
+/* Its row was repeated, and arrived last: so did the cell. */
+static void take_cell_again(struct iso_join *join, const struct arrival *arrival)
+{
+    uint32_t row = find_row(join, &join->open.list[join->cells.transaction], arrival, false);
+    if (row != ISO_NONE)
+        join->rows.list[row].rank = join->cells.rank;
+}
+
+void join_take_cell(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
+{
+    struct join_cells *cells = &join->cells;
+    struct arrival arrival = {.block = block, .event = event, .ordinal = cells->ordinal};
+    if (!cells->left)
+        return;
+    cells->left--;
+    arrival.key = join_key_number(join, block, event->key);
+    switch (cells->fate) {
+    case JOIN_CELLS_NEW:
+        append(join, cells->transaction, &arrival);
+        if (!cells->left)
+            join_check_complete(join, cells->transaction);
+        break;
+    case JOIN_CELLS_AGAIN:
+        take_cell_again(join, &arrival);
+        break;
+    case JOIN_CELLS_INITIAL:
+        join_take_initial(join, block, event, arrival.key);
+        break;
+    case JOIN_CELLS_UNDONE:
+        take_undone(join, cells->identity, &arrival);
+        break;
+    case JOIN_CELLS_DROPPED:
+        break;
+    }
 }
 
 /* Of one key that the drop takes with it. */
@@ -738,7 +807,8 @@ void join_take_drop(struct iso_join *join, const struct iso_history *block, cons
         note_altered(join, number, join_table_named(join, &block->atoms, event->table));
     for (uint32_t key = 0; key < join->keys.names.key_count; key++) {
         const struct join_key *state = &join->keys.list[key];
-        if (state->value != ISO_ABSENT && state->table != ISO_ABSENT && (table == ISO_ABSENT || state->table == table))
+        if (state->value != ISO_ABSENT && state->table != ISO_ABSENT && state->part != JOIN_PART_CELL &&
+            (table == ISO_ABSENT || state->table == table))
             drop_key(join, number, block, event, key);
     }
     if (counts)

@@ -19,8 +19,12 @@ static const struct join_capability capabilities[] = {
      * commits, and no source here promises more of MySQL and MariaDB. */
     {.kind = "debezium", .closing = JOIN_CLOSES_AT_END, .by_id = true, .positions = true},
     /* BEGIN and END arrive for each tablet, and nothing says how many there are: completeness only shows in what the
-     * client wrote, or at the end. */
-    {.kind = "yugabyte", .closing = JOIN_CLOSES_WITH_RECORD, .by_id = true, .commit_order = true},
+     * client wrote, or at the end. Transactions that update different columns of a row do not conflict. */
+    {.kind = "yugabyte",
+     .closing = JOIN_CLOSES_WITH_RECORD,
+     .by_id = true,
+     .commit_order = true,
+     .locks_columns = true},
 };
 
 const struct join_capability *join_capability_of(const char *kind)

@@ -19,6 +19,7 @@ struct join_capability {
     bool sends_unchanged; /* a write of the value that was there has a row */
     bool spans;           /* rows have no identity: what is repeated is repeated from where it began */
     bool commit_order;    /* transactions that are serializable are so in the order of their commits */
+    bool locks_columns;   /* writers of one row's columns need not wait for one another */
     bool positions;       /* no commit timestamps: positions in a log order commits */
 };
 

@@ -35,6 +35,10 @@ static bool concerns(const struct iso_join *join, const struct join_change *chan
 static void emit_change(struct iso_join *join, const struct join_change *change, uint32_t key)
 {
     iso_atom value = ISO_ABSENT;
+    enum join_part part = (enum join_part)join->keys.list[key].part;
+    bool removes = change->kind == ISO_TABLE_EMPTIED || change->kind == ISO_TABLE_PARTLY_EMPTIED;
+    if (removes ? part == JOIN_PART_CELL : change->kind == ISO_TABLE_RESPELT && part == JOIN_PART_ROW)
+        return; /* what was in a row that is gone is nobody's; a row that is spelt otherwise is still there */
     if (change->kind != ISO_TABLE_EMPTIED)
         value = iso_value_unknown(&join->texts.atoms,
                                   change->kind == ISO_TABLE_PARTLY_EMPTIED ? ISO_UNJUDGED_DDL : ISO_UNJUDGED_SCHEMA);

@@ -77,11 +77,13 @@ void join_dedup_add(struct iso_join *join, const struct join_transaction *transa
     *entry = (struct join_dedup_entry){.identity = transaction->identity,
                                        .tid = tid,
                                        .first = dedup->next_digest,
-                                       .count = transaction->rows.count,
+                                       .count = transaction->rows.count - transaction->cells,
                                        .cts = cts};
     for (uint32_t i = 0, row = transaction->rows.first; i < transaction->rows.count;
          i++, row = join->rows.list[row].next) {
         const struct join_row *it = &join->rows.list[row];
+        if (join->keys.list[it->key].part == JOIN_PART_CELL) /* its row says all */
+            continue;
         dedup->digests[dedup->next_digest++ % JOIN_DEDUP_DIGESTS] =
             (uint64_t)row_digest(join, transaction->identity, it->key, it->ordinal) << 32 | it->content;
     }

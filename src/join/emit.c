@@ -135,7 +135,9 @@ static void ask_initial(struct iso_join *join)
 {
     const struct iso_history *block = &join->out.block;
     uint32_t t = block->transaction_count - 1;
-    if ((join->start.complete && join->start.snapshots) || join->options.initial_known || !join->capability->positions)
+    bool known =
+        (join->start.complete && join->start.snapshots) || join->options.initial_known || !join->capability->positions;
+    if (known && !join->tables.varies)
         return;
     for (uint32_t o = block->first_operation[t]; o < block->operation_count; o++)
         if (!iso_kind_writes(block->kind[o]))
@@ -251,7 +253,7 @@ static void operate(struct iso_join *join, const struct target *target, enum iso
 
 static void write_row(struct iso_join *join, const struct target *target, const struct join_row *row)
 {
-    if (row->flags & JOIN_ROW_WITHOUT)
+    if (row->flags & (JOIN_ROW_WITHOUT | JOIN_ROW_UNTOUCHED))
         return;
     operate(join, target, row->after == ISO_ABSENT ? ISO_DELETE : ISO_WRITE, row->key, row->after);
 }
@@ -302,7 +304,7 @@ static void fill(struct iso_join *join, const struct target *target, const struc
 static bool writes_anything(const struct iso_join *join, const struct join_transaction *transaction)
 {
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
-        if (!(join->rows.list[r].flags & JOIN_ROW_WITHOUT))
+        if (!(join->rows.list[r].flags & (JOIN_ROW_WITHOUT | JOIN_ROW_UNTOUCHED)))
             return true;
     return false;
 }

@@ -58,24 +58,49 @@ static bool changed_nothing(const struct iso_join *join, const struct join_trans
     return false;
 }
 
+/* A cell without a row that nobody misses: its row is gone, or all that the client did to it arrived without the cell,
+ * which therefore kept its value. */
+static bool is_unchanged(struct iso_join *join, const struct join_row *write, uint32_t mark)
+{
+    const struct join_key *state = &join->keys.list[write->key];
+    if (write->flags & JOIN_ROW_WITHOUT)
+        return true;
+    if (state->part != JOIN_PART_CELL || join->keys.list[state->of_row].mark != mark ||
+        join->capability->closing != JOIN_CLOSES_WITH_RECORD)
+        return false;
+    const struct join_tally *row = join_tally_of(join, state->of_row);
+    return row->changes >= row->writes;
+}
+
+/* Whether a final row is nothing that the client should have listed: the stream knows the cells of rows that it wrote. */
+static bool is_left_to_stream(const struct iso_join *join, const struct join_record *record, const struct join_row *row,
+                              uint32_t mark)
+{
+    return row->flags & (JOIN_ROW_CLAIMED | JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED) ||
+           record->flags & JOIN_RECORD_TAKES ||
+           (record->flags & JOIN_RECORD_ROWS && join_is_of_claimed(join, row->key, mark));
+}
+
 /* Whether anything that the client wrote is not there, or in another way, or something is there that it did not write.
  */
 static bool differs(struct iso_join *join, const struct join_transaction *transaction, const struct join_record *record)
 {
-    uint32_t mark = join_mark_finals(join, transaction), finals = 0;
+    uint32_t mark = join_mark_finals(join, transaction);
     join_spell_writes(join, record);
+    if (record->flags & JOIN_RECORD_ROWS && join->capability->closing == JOIN_CLOSES_WITH_RECORD)
+        join_tally(join, record, transaction);
     for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next) {
-        const struct join_key *state = &join->keys.list[join->rows.list[w].key];
-        if (state->mark != mark || !agrees(join, &join->rows.list[state->row], &join->rows.list[w]))
+        const struct join_row *write = &join->rows.list[w];
+        const struct join_key *state = &join->keys.list[write->key];
+        if (state->mark != mark ? !is_unchanged(join, write, mark) : !agrees(join, &join->rows.list[state->row], write))
             return true;
+        if (state->mark == mark)
+            join->rows.list[state->row].flags |= JOIN_ROW_CLAIMED;
     }
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
-        finals +=
-            join_is_final(join, r, mark) && !(join->rows.list[r].flags & (JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED));
-    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next)
-        finals += (join->rows.list[join->keys.list[join->rows.list[w].key].row].flags & JOIN_ROW_UNREPORTED) !=
-                  0; /* they do */
-    return finals != record->writes.count && !(record->flags & JOIN_RECORD_TAKES);
+        if (join_is_final(join, r, mark) && !is_left_to_stream(join, record, &join->rows.list[r], mark))
+            return true;
+    return false;
 }
 
 /* ---- reporting ---- */
@@ -120,7 +145,7 @@ static void report_missing(const struct comparison *comparison, const struct joi
     if (is_unreported(join, write->key))
         return;
     if (!join_is_judged(join, write->key)) { /* its table was covered when the record arrived */
-        join->tables.list[join->keys.list[write->key].of_table].left_out++;
+        join_leave_out(join, write->key);
         return;
     }
     if (!sure && comparison->has_cts)
@@ -138,6 +163,17 @@ static void report_value(const struct comparison *comparison, const struct join_
     finding->delivered = row->origin;
 }
 
+/* A cell of a row that the transaction deleted in the end. */
+static bool is_gone(const struct comparison *comparison, const struct join_row *write)
+{
+    const struct iso_join *join = comparison->join;
+    const struct join_key *state = &join->keys.list[write->key];
+    if (write->flags & JOIN_ROW_WITHOUT || state->part != JOIN_PART_CELL || !comparison->transaction)
+        return write->flags & JOIN_ROW_WITHOUT;
+    const struct join_key *row = &join->keys.list[state->of_row];
+    return row->mark == comparison->mark && join->rows.list[row->row].after == ISO_ABSENT;
+}
+
 /* What the client wrote; rows of its keys become its own. */
 static void report_writes(const struct comparison *comparison)
 {
@@ -147,7 +183,8 @@ static void report_writes(const struct comparison *comparison)
         const struct join_row *write = &join->rows.list[w];
         const struct join_key *state = &join->keys.list[write->key];
         if (!comparison->transaction || state->mark != comparison->mark) {
-            report_missing(comparison, write);
+            if (!is_gone(comparison, write))
+                report_missing(comparison, write);
             continue;
         }
         join->rows.list[state->row].flags |= JOIN_ROW_CLAIMED;
@@ -157,7 +194,19 @@ static void report_writes(const struct comparison *comparison)
     }
 }
 
-/* Final rows that nobody claims. */
+/* A cell of a row that is reported itself, since it came into being. */
+static bool is_of_reported_row(const struct comparison *comparison, const struct join_row *cell)
+{
+    const struct iso_join *join = comparison->join;
+    const struct join_key *state = &join->keys.list[cell->key];
+    if (state->part != JOIN_PART_CELL || join->keys.list[state->of_row].mark != comparison->mark)
+        return false;
+    const struct join_row *row = &join->rows.list[join->keys.list[state->of_row].row];
+    return !(row->flags & JOIN_ROW_UNREPORTED) &&
+           !changed_nothing(join, comparison->transaction, join->keys.list[state->of_row].row);
+}
+
+/* Final rows that nobody claims; all of them, if its client says that it aborted. */
 static void report_rows(const struct comparison *comparison, enum iso_violation_kind kind)
 {
     struct iso_join *join = comparison->join;
@@ -165,8 +214,9 @@ static void report_rows(const struct comparison *comparison, enum iso_violation_
     for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows.list[r].next) {
         const struct join_row *row = &join->rows.list[r];
         if (!join_is_final(join, r, comparison->mark) ||
-            (row->flags & (JOIN_ROW_CLAIMED | JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED)) ||
-            changed_nothing(join, comparison->transaction, r))
+            (kind == ISO_ABORTED_ROW ? row->flags & (JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED)
+                                     : is_left_to_stream(join, comparison->record, row, comparison->mark)) ||
+            changed_nothing(join, comparison->transaction, r) || is_of_reported_row(comparison, row))
             continue;
         struct iso_join_finding *finding = finding_of(comparison, kind, row->key);
         finding->actual = join_out(join, row->after);
@@ -295,7 +345,7 @@ static void compare(struct iso_join *join, uint32_t number, struct join_transact
         return;
     }
     report_writes(&comparison);
-    if (!shared && !(record->flags & JOIN_RECORD_TAKES))
+    if (!shared)
         report_rows(&comparison, ISO_UNWRITTEN);
     if (has_cts)
         check_before_images(&comparison, shared);
@@ -317,9 +367,12 @@ static void emit_reader(struct iso_join *join, uint32_t number)
 
 static void emit_undelivered(struct iso_join *join, uint32_t number)
 {
-    const struct join_record *record = &join->records.list[number];
-    if (record->flags & JOIN_RECORD_TAKES && !record->writes.count && !(record->flags & JOIN_RECORD_PLACED) &&
-        record->kept != ISO_NONE)
+    struct join_record *record = &join->records.list[number];
+    if (record->flags & JOIN_RECORD_ROWS && record->flags & JOIN_RECORD_CTS && !(record->flags & JOIN_RECORD_PLACED)) {
+        join_adopt(join, number, ISO_NONE);
+        emit_with_cts(join, number, record->cts);
+    } else if (record->flags & JOIN_RECORD_TAKES && !record->writes.count && !(record->flags & JOIN_RECORD_PLACED) &&
+               record->kept != ISO_NONE)
         emit_reader(join, number);
     else
         join->stats.unplaced++;
@@ -360,6 +413,7 @@ static void report_undelivered(struct iso_join *join, const struct join_record *
 void join_finish_placed(struct iso_join *join, uint32_t record, uint32_t transaction, uint64_t cts)
 {
     if (transaction == ISO_NONE) {
+        join_adopt(join, record, ISO_NONE);
         report_undelivered(join, &join->records.list[record]);
         return;
     }

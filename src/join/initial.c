@@ -84,6 +84,13 @@ static void check_lanes(struct iso_join *join, bool *begun, bool *all_beyond)
     *all_beyond &= declared && *begun && (start->streams || start->ended);
 }
 
+/* A cell of a column that not all rows have: what a row had there before is nobody's to say. */
+static bool varies(const struct iso_join *join, uint32_t key)
+{
+    const struct join_key *state = &join->keys.list[key];
+    return state->part == JOIN_PART_CELL && join->tables.list[state->of_column].varies;
+}
+
 /* Keys whose initial value is asked for and was not delivered. */
 static void answer(struct iso_join *join)
 {
@@ -92,9 +99,10 @@ static void answer(struct iso_join *join)
     for (uint32_t key = 0; join->start.asked && key < join->keys.names.key_count; key++) {
         if (join->keys.list[key].initial != JOIN_INITIAL_ASKED)
             continue;
-        join->keys.list[key].initial = known ? JOIN_INITIAL_DELIVERED : JOIN_INITIAL_UNKNOWN;
+        bool unsaid = varies(join, key);
+        join->keys.list[key].initial = known && !unsaid ? JOIN_INITIAL_DELIVERED : JOIN_INITIAL_UNKNOWN;
         join->start.asked--;
-        join_emit_start(join, key, value);
+        join_emit_start(join, key, unsaid ? iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_SCHEMA) : value);
     }
 }
 
@@ -106,7 +114,8 @@ static void report_learned(struct iso_join *join, bool ended)
         const struct join_key *state = &join->keys.list[key];
         if (state->initial != JOIN_INITIAL_LEARNED)
             continue;
-        bool excused = join_was_replaced(join, key) || (!ended && join_log_lacks_statement(join, state->first));
+        bool excused = varies(join, key) || join_was_replaced(join, key) ||
+                       (!ended && join_log_lacks_statement(join, state->first));
         join->keys.list[key].initial = JOIN_INITIAL_DELIVERED;
         join->start.learned--;
         if (join->start.snapshots && !excused)
@@ -135,6 +144,11 @@ void join_ask_initial(struct iso_join *join, uint32_t key)
 {
     struct join_key *state = &join->keys.list[key];
     const struct join_start *start = &join->start;
+    if (varies(join, key) && state->initial == JOIN_INITIAL_DEFAULT) {
+        state->initial = JOIN_INITIAL_UNKNOWN;
+        join_emit_start(join, key, iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_SCHEMA));
+        return;
+    }
     if (state->initial != JOIN_INITIAL_DEFAULT || state->is_header || !join->capability->positions ||
         join->options.initial_known)
         return;
@@ -149,6 +163,12 @@ void join_ask_initial(struct iso_join *join, uint32_t key)
                     waits
                         ? iso_atoms_add_string(&join->texts.atoms, ISO_UNKNOWN_INITIAL, sizeof ISO_UNKNOWN_INITIAL - 1)
                         : iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_BEFORE_START));
+}
+
+bool iso_join_initial_is_known(const struct iso_join *join)
+{
+    return !join->capability->positions || join->options.initial_known ||
+           (join->start.complete && join->start.snapshots);
 }
 
 static void set_initial(struct iso_join *join, uint32_t key, enum join_initial how)
@@ -186,8 +206,8 @@ static void take_again(struct iso_join *join, const struct iso_history *block, c
     bool known = (event->flags & ISO_EVENT_HAS_AFTER) && state->content && join->capability->positions &&
                  state->lane == iso_origin_input(event->origin);
     uint32_t content = known ? join_content(&block->atoms, event->after) : 0;
-    join->stats.rows_gone[ISO_ROWS_REPEATED]++;
-    join->stats.repeats++;
+    join->stats.rows_gone[ISO_ROWS_REPEATED] += event->type != ISO_EVENT_CELL;
+    join->stats.repeats += event->type != ISO_EVENT_CELL;
     if (known && content != state->content)
         join_report_gap(join, key, join_text(join, block, event->after), event->origin);
 }
@@ -205,8 +225,8 @@ void join_take_initial(struct iso_join *join, const struct iso_history *block, c
         take_again(join, block, event, key);
         return;
     }
-    join->stats.rows_gone[ISO_ROWS_INITIAL]++;
-    join->stats.snapshot_rows++;
+    join->stats.rows_gone[ISO_ROWS_INITIAL] += event->type != ISO_EVENT_CELL;
+    join->stats.snapshot_rows += event->type != ISO_EVENT_CELL;
     if (state->initial == JOIN_INITIAL_LEARNED) { /* its partition was read later than the change's */
         set_initial(join, key, JOIN_INITIAL_DELIVERED);
         return;

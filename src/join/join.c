@@ -51,6 +51,8 @@ void iso_join_free(struct iso_join *join)
     iso_history_release(&join->log.records);
     iso_history_release(&join->scratch.adopted);
     iso_text_release(&join->scratch.spelt);
+    iso_text_release(&join->scratch.column);
+    iso_column_free(join->scratch.tallies, join->scratch.tally_capacity * sizeof *join->scratch.tallies);
     join_dedup_release(&join->dedup);
     join_positions_release(&join->positions);
     iso_free(join->lanes.list);
@@ -93,6 +95,10 @@ enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *b
 {
     join->progress.now = now;
     join->counters.work++;
+    if (event->type == ISO_EVENT_CELL) {
+        join_take_cell(join, block, event);
+        return ISO_OK;
+    }
     if (event->type != ISO_EVENT_TRANSACTIONS || event->flags & ISO_EVENT_IN_BAND)
         join_note_start(join, iso_origin_input(event->origin), event);
     if ((event->flags & ISO_EVENT_HAS_POSITION) && join_is_of_domain(join, event))
@@ -125,6 +131,10 @@ enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *b
     case ISO_EVENT_SCHEMA:
         join_take_schema(join, block, event);
         break;
+    case ISO_EVENT_COLUMN:
+        join_take_column(join, block, event);
+        break;
+    case ISO_EVENT_CELL:
     case ISO_EVENT_WATERMARK:
     case ISO_EVENT_HEARTBEAT:
         break;
@@ -318,7 +328,7 @@ void iso_join_count_waiting(const struct iso_join *join, struct iso_join_stats *
     stats->waiting_row_events = stats->waiting_reads = stats->waiting_aborted = stats->oldest_record_ms = 0;
     for (uint32_t i = 0; i < join->open.count; i++)
         if (join->open.list[i].identity.tag)
-            stats->waiting_row_events += join->open.list[i].rows.count - join->open.list[i].dropped;
+            stats->waiting_row_events += join_messages_of(&join->open.list[i]);
     for (uint32_t i = join->records.oldest; i != ISO_NONE; i = join->records.list[i].newer) {
         const struct join_record *record = &join->records.list[i];
         stats->waiting_reads += record->reads;

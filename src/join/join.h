@@ -63,6 +63,10 @@ struct iso_join_options {
      * (iso/source.h). NULL: nothing. */
     struct iso_value_type (*value_type)(void *context, const char *table, size_t length, const char *column,
                                         size_t column_length);
+    /* Whether columns of the table are cells, and then, whether changes of one arrive. NULL: no table's are. */
+    bool (*has_cells)(void *context, const char *table, size_t length);
+    enum iso_column_coverage (*covers_column)(void *context, const char *table, size_t length, const char *column,
+                                              size_t column_length);
     bool judge_uncovered; /* clients' records of tables without a source are all that there is of them */
     bool initial_known;   /* what stood there before is given, or nothing did */
     bool clients;         /* records arrive, from topics or a file; false: before images are reads */
@@ -194,6 +198,9 @@ bool iso_join_knows(const char *kind);
  * each key have that order. */
 bool iso_join_promises_order(const char *kind);
 
+/* Whether all that was there before the stream has been said, so that nothing else was. */
+bool iso_join_initial_is_known(const struct iso_join *join);
+
 /* Whether inputs of the join's change streams have watermarks that the pipeline's must wait for. */
 bool iso_join_has_watermarks(const struct iso_join *join);
 
@@ -283,6 +290,7 @@ struct iso_join_left_out {
     uint64_t operations;
     bool is_unknown; /* neither a source nor the stream knows it: a misspelt key */
     bool has_rows;   /* rows of it arrive, through a topic that does not cover it */
+    bool is_column;  /* "table#column", of a table that is covered */
 };
 bool iso_join_left_out(const struct iso_join *join, uint32_t number, struct iso_join_left_out *left_out);
 

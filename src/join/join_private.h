@@ -2,6 +2,7 @@
 #ifndef ISO_JOIN_PRIVATE_H
 #define ISO_JOIN_PRIVATE_H
 
+#include "base/json.h"
 #include "base/text.h"
 #include "join/capability.h"
 #include "join/dedup_state.h"
@@ -10,6 +11,17 @@
 #include "join/position_state.h"
 #include "join/stream_state.h"
 #include "join/waiting_state.h"
+
+/* A key in what a record wrote and in what arrived of it (cell.c); counts of this `mark`. */
+struct join_tally {
+    uint32_t mark;
+    uint32_t writes;  /* how often the record writes it; 0: it does not list it */
+    uint32_t changes; /* how many rows of it arrived; UINT32_MAX: not in their order */
+    uint32_t change;  /* the next of them, as operations are gone through; at first the first */
+    uint32_t last;    /* of them */
+    uint32_t done;    /* how many of the writes were */
+    uint32_t listed;  /* operation behind the one of its row, + 1 */
+};
 
 /* What atoms of the block at hand are among the join's, and what is built for a moment. */
 struct join_scratch {
@@ -20,6 +32,9 @@ struct join_scratch {
         uint32_t count, capacity;
     } cache;
     struct iso_text spelt;      /* a value, until it is an atom */
+    struct iso_text column;     /* its name, without escapes */
+    struct join_tally *tallies; /* by key */
+    uint32_t tally_capacity;
     struct iso_history adopted; /* one transaction, while the stream's writes are added to it */
 };
 
@@ -42,6 +57,7 @@ struct iso_join {
     struct join_lanes lanes;
     struct join_start start;
     struct join_begun begun;
+    struct join_cells cells;
     struct join_end end;
     struct join_changes changes;
     struct join_log log;
@@ -109,9 +125,33 @@ uint32_t join_table_of_key(struct iso_join *join, iso_atom key); /* atom of `key
 struct join_table *join_table_named(struct iso_join *join, const struct iso_atoms *atoms, iso_atom name);
 bool join_is_covered(struct iso_join *join, struct join_table *table);
 void join_note_rows(struct iso_join *join, struct join_table *table); /* one has arrived */
-/* Whether an operation of a client is to be judged; if not, it is counted with its table. */
+/* Whether an operation of a client is to be judged ... */
 bool join_is_judged(struct iso_join *join, uint32_t key);
+void join_leave_out(struct iso_join *join, uint32_t key); /* ... and if not, it is counted with its table, or column */
+bool join_is_key_covered(struct iso_join *join, uint32_t key);
+uint32_t join_add_table(struct iso_join *join, iso_atom name); /* of `keys`; or the known one */
 void join_tables_release(struct join_tables *tables);
+
+/* cell.c */
+bool join_has_cells(struct iso_join *join, struct join_table *table);
+void join_note_part(struct iso_join *join, uint32_t key); /* of a new key, whose table is known */
+bool join_column_is_covered(struct iso_join *join, struct join_table *column);
+/* Table and column of a column's name; the column is the join's until the next one. */
+void join_split_column(struct iso_join *join, const struct join_table *column, char buffer[ISO_ATOM_TEXT_MAX],
+                       struct iso_json_text *table, struct iso_json_text *name);
+void join_take_column(struct iso_join *join, const struct iso_history *block, const struct iso_event *event);
+/* A cell of the row that arrived last. */
+void join_take_cell(struct iso_join *join, const struct iso_history *block, const struct iso_event *event);
+/* Of a transaction: rows that messages were about. */
+static inline uint32_t join_messages_of(const struct join_transaction *transaction)
+{
+    return transaction->rows.count - transaction->dropped - transaction->cells;
+}
+/* Counts both sides by key. */
+void join_tally(struct iso_join *join, const struct join_record *record, const struct join_transaction *transaction);
+struct join_tally *join_tally_of(struct iso_join *join, uint32_t key); /* until the next one */
+/* Whether the key is a cell's whose row `mark` has as one that a client says it wrote. */
+bool join_is_of_claimed(const struct iso_join *join, uint32_t key, uint32_t mark);
 
 /* initial.c */
 void join_take_initial(struct iso_join *join, const struct iso_history *block, const struct iso_event *event,
@@ -141,6 +181,7 @@ static inline uint32_t join_content(const struct iso_atoms *atoms, iso_atom valu
     uint32_t digest = join_digest(atoms, value);
     return digest ? digest : 1;
 }
+uint32_t join_key_of(struct iso_join *join, iso_atom own); /* an atom of `keys` */
 uint32_t join_new_row(struct iso_join *join, struct join_chain *chain);
 void join_free_rows(struct iso_join *join, struct join_chain *chain);
 uint32_t join_new_transaction(struct iso_join *join, struct join_identity identity);

@@ -13,16 +13,25 @@ struct join_key {
     uint32_t mark, row;         /* scratch of comparisons */
     uint32_t out_block;         /* the number of the output's block of which `out` is the key's atom */
     iso_atom out;
-    iso_atom table;    /* of `keys` */
-    iso_atom value;    /* as delivered last; where nothing asks for it, only whether there is one */
-    uint32_t content;  /* digest of what was delivered last; 0: not known */
-    uint32_t lane;     /* the input that it came from */
-    uint32_t of_table; /* number in `tables` */
-    uint8_t initial;   /* enum join_initial */
-    uint64_t first;    /* position of its first version in a log of whole transactions; 0: none has arrived */
-    bool asked;        /* a client has read it since tables change (change.c) */
-    bool was_changed;  /* some transaction has changed it */
-    bool is_header;    /* `TABLE#`, of queries (iso/history.h): it never has a value */
+    iso_atom table;             /* of `keys` */
+    iso_atom value;             /* as delivered last; where nothing asks for it, only whether there is one */
+    uint32_t content;           /* digest of what was delivered last; 0: not known */
+    uint32_t lane;              /* the input that it came from */
+    uint32_t of_table;          /* number in `tables` */
+    uint32_t of_row, of_column; /* of a cell: the key of its row, the number of its column in `tables` */
+    uint8_t part;               /* enum join_part */
+    uint8_t initial;            /* enum join_initial */
+    uint64_t first;             /* position of its first version in a log of whole transactions; 0: none has arrived */
+    bool asked;                 /* a client has read it since tables change (change.c) */
+    bool was_changed;           /* some transaction has changed it */
+    bool is_header;             /* `TABLE#`, of queries (iso/history.h): it never has a value */
+};
+
+/* What of a row a key is (cell.c). */
+enum join_part {
+    JOIN_PART_ALL,
+    JOIN_PART_ROW, /* whether it is there: its columns are cells */
+    JOIN_PART_CELL
 };
 
 /* What is known of what a key had before the stream (initial.c). */
@@ -33,6 +42,9 @@ enum join_initial {
     JOIN_INITIAL_LEARNED,  /* a change's before image said it */
     JOIN_INITIAL_DELIVERED /* a row of a snapshot, or an insert, said it */
 };
+
+static const struct join_key join_key_new = {
+    .table = ISO_ABSENT, .value = ISO_ABSENT, .of_table = ISO_NONE, .of_row = ISO_NONE, .of_column = ISO_NONE};
 
 struct join_keys {
     struct iso_history names; /* numbers and atoms */
@@ -46,7 +58,7 @@ struct join_texts {
     uint32_t kept; /* of the last rebuild */
 };
 
-/* ---- tables (table.c) ---- */
+/* ---- tables (table.c), and columns that are cells (cell.c): a column is a table of a name "table#column" ---- */
 
 enum join_coverage { JOIN_NOT_ASKED, JOIN_COVERED, JOIN_UNCOVERED };
 
@@ -56,6 +68,8 @@ struct join_table {
     bool collected;              /* the stream names it among its collections */
     bool asked_again;            /* the stream has shown that it cannot be covered */
     bool has_rows;               /* rows of it arrive all the same */
+    bool is_column, varies;      /* not all rows of its table have the column */
+    uint8_t cells;               /* enum join_coverage: whether its columns are cells */
     uint64_t left_out;           /* clients' operations on its keys that were not judged */
     struct iso_value_type value; /* of its rows' values, as it was when `types` types were known */
     uint32_t types;
@@ -66,6 +80,7 @@ struct join_tables {
     uint32_t count, capacity;
     struct join_map by_name; /* atom of `keys` */
     bool collections;        /* the stream has named some */
+    bool varies;             /* a column does */
     uint32_t types;          /* iso_join_types_known */
 };
 

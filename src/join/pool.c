@@ -8,6 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/cell_key.h"
 #include "base/memory.h"
 #include "history/index.h"
 #include "join/join_private.h"
@@ -50,7 +51,7 @@ static void reserve_keys(struct iso_join *join)
     uint32_t old = join->keys.capacity;
     ISO_GROW_COLUMN(join->keys.list, join->keys.names.key_count, join->keys.capacity);
     for (uint32_t i = old; i < join->keys.capacity; i++)
-        join->keys.list[i] = (struct join_key){.table = ISO_ABSENT, .value = ISO_ABSENT, .of_table = ISO_NONE};
+        join->keys.list[i] = join_key_new;
 }
 
 uint32_t join_key_number(struct iso_join *join, const struct iso_history *block, iso_atom key)
@@ -78,6 +79,15 @@ bool join_is_caseless(const struct iso_join *join, const struct iso_atoms *atoms
     return join->options.is_caseless(join->options.context, text, length);
 }
 
+/* Where the name of a cell's column begins. */
+static size_t end_of_row(const struct iso_join *join, const char *text, const char *slash, size_t length)
+{
+    bool has_cells = slash && join->options.has_cells &&
+                     join->options.has_cells(join->options.context, text, (size_t)(slash - text));
+    const char *mark = has_cells ? memchr(text, ISO_CELL_MARK, length) : NULL;
+    return mark ? (size_t)(mark - text) : length;
+}
+
 /* The key in small letters, each of its columns without blanks at its end: one of those that are equal to it. */
 static iso_atom fold_key(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key)
 {
@@ -85,11 +95,12 @@ static iso_atom fold_key(struct iso_join *join, const struct iso_atoms *atoms, i
     size_t length, used;
     const char *text = iso_atom_text(atoms, key, buffer, &length);
     const char *slash = memchr(text, '/', length);
+    size_t end = end_of_row(join, text, slash, length);
     char *folded = iso_allocate(length + 1);
     used = slash ? (size_t)(slash - text) + 1 : length;
     memcpy(folded, text, used);
     size_t column = used;
-    for (size_t i = used; i < length; i++) {
+    for (size_t i = used; i < end; i++) {
         bool is_capital = text[i] >= 'A' && text[i] <= 'Z';
         while (text[i] == ',' && used > column && folded[used - 1] == ' ')
             used--;
@@ -98,6 +109,8 @@ static iso_atom fold_key(struct iso_join *join, const struct iso_atoms *atoms, i
     }
     while (used > column && folded[used - 1] == ' ')
         used--;
+    memcpy(folded + used, text + end, length - end);
+    used += length - end;
     iso_atom atom = iso_atoms_text(&join->keys.names.atoms, folded, used);
     iso_free(folded);
     return atom;
@@ -111,17 +124,22 @@ static bool is_header(const struct iso_join *join, uint32_t key)
     return iso_history_is_header(text, length);
 }
 
-uint32_t join_key_find(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key)
+uint32_t join_key_of(struct iso_join *join, iso_atom own)
 {
-    iso_atom own = join_is_caseless(join, atoms, key) ? fold_key(join, atoms, key)
-                                                      : iso_atoms_copy(&join->keys.names.atoms, atoms, key);
     uint32_t number = iso_history_key(&join->keys.names, own);
     reserve_keys(join);
     if (join->keys.list[number].of_table == ISO_NONE) {
         join->keys.list[number].of_table = join_table_of_key(join, join->keys.names.key_atom[number]);
         join->keys.list[number].is_header = is_header(join, number);
+        join_note_part(join, number);
     }
     return number;
+}
+
+uint32_t join_key_find(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key)
+{
+    return join_key_of(join, join_is_caseless(join, atoms, key) ? fold_key(join, atoms, key)
+                                                                : iso_atoms_copy(&join->keys.names.atoms, atoms, key));
 }
 
 iso_atom join_text(struct iso_join *join, const struct iso_history *block, iso_atom text)
@@ -233,8 +251,8 @@ void join_forget_transaction(struct iso_join *join, uint32_t number, enum iso_ro
 {
     struct join_transaction *transaction = &join->open.list[number];
     assert(number < join->open.count && transaction->identity.tag);
-    assert(transaction->dropped <= transaction->rows.count);
-    join->stats.rows_gone[class] += transaction->rows.count - transaction->dropped;
+    assert(transaction->dropped + transaction->cells <= transaction->rows.count);
+    join->stats.rows_gone[class] += join_messages_of(transaction);
     join_free_rows(join, &transaction->rows);
     join_free_rows(join, &transaction->markers);
     join_free_rows(join, &transaction->last_others);

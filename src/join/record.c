@@ -57,7 +57,7 @@ static void set_identities(const struct taking *taking, const struct join_identi
 /* --uncovered judge: what the stream does not deliver is not compared with it. */
 static bool is_compared(struct iso_join *join, uint32_t key)
 {
-    return !join->options.judge_uncovered || join_is_covered(join, &join->tables.list[join->keys.list[key].of_table]);
+    return !join->options.judge_uncovered || join_is_key_covered(join, key);
 }
 
 static void add_write(const struct taking *taking, uint32_t operation)
@@ -79,8 +79,24 @@ static void add_write(const struct taking *taking, uint32_t operation)
         join->rows.list[state->row].key = key;
     }
     struct join_row *row = &join->rows.list[state->row];
+    row->content++;
     row->after = kind == ISO_DELETE ? ISO_ABSENT : join_text(join, block, block->value[operation]);
     row->ordinal = operation - block->first_operation[taking->transaction];
+}
+
+/* Cells of rows that it deleted itself afterwards are nothing that is compared. */
+static void leave_deleted(const struct taking *taking)
+{
+    struct iso_join *join = taking->join;
+    const struct join_chain *writes = &join->records.list[taking->record].writes;
+    for (uint32_t i = 0, w = writes->first; i < writes->count; i++, w = join->rows.list[w].next) {
+        const struct join_key *state = &join->keys.list[join->rows.list[w].key];
+        if (state->part != JOIN_PART_CELL || join->keys.list[state->of_row].mark != join->counters.marks)
+            continue;
+        const struct join_row *of = &join->rows.list[join->keys.list[state->of_row].row];
+        if (of->after == ISO_ABSENT && of->ordinal > join->rows.list[w].ordinal)
+            join->rows.list[w].flags |= JOIN_ROW_WITHOUT;
+    }
 }
 
 static void collect_writes(const struct taking *taking)
@@ -91,6 +107,8 @@ static void collect_writes(const struct taking *taking)
     for (uint32_t o = block->first_operation[taking->transaction]; o < end; o++)
         if (iso_kind_writes(block->kind[o]))
             add_write(taking, o);
+    if (taking->join->records.list[taking->record].flags & JOIN_RECORD_ROWS)
+        leave_deleted(taking);
 }
 
 /* ---- taking it ---- */
@@ -226,7 +244,7 @@ static void pass_on(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
     struct join_record *record = &join->records.list[taking->record];
-    bool takes = record->flags & JOIN_RECORD_TAKES;
+    bool takes = record->flags & (JOIN_RECORD_TAKES | JOIN_RECORD_ROWS);
     bool lacks_cts = (taking->flags & ISO_WRITES) && (takes || !(taking->flags & ISO_HAS_CTS));
     if (is_placed(taking) && taking->status != ISO_ABORTED) {
         record->flags |= JOIN_RECORD_PLACED;
@@ -282,12 +300,14 @@ static void survey(struct taking *taking)
         bool is_write = iso_kind_writes(block->kind[o]), judged = join_is_judged(join, key);
         join->stats.reads += !is_write;
         writes |= is_write && judged;
+        if (is_write && judged && join->keys.list[key].part != JOIN_PART_ALL)
+            record->flags |= JOIN_RECORD_ROWS;
         record->reads += !is_write && judged;
         if (!is_write && join->changes.count)
             join_note_asked(join, key);
         if (judged)
             continue;
-        join->tables.list[join->keys.list[key].of_table].left_out++;
+        join_leave_out(join, key);
         join->stats.reads_gone[ISO_READS_UNCOVERED] += !is_write;
     }
     taking->flags = (uint8_t)((taking->flags & ~ISO_WRITES) | (writes ? ISO_WRITES : 0));

@@ -25,8 +25,12 @@ static struct iso_value_type type_of(struct iso_join *join, struct join_table *t
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     if (table->types != join->tables.types) {
-        struct iso_json_text name = name_of(join, table, buffer);
-        table->value = join->options.value_type(join->options.context, name.at, name.length, NULL, 0);
+        struct iso_json_text name, column = {NULL, 0};
+        if (table->is_column)
+            join_split_column(join, table, buffer, &name, &column);
+        else
+            name = name_of(join, table, buffer);
+        table->value = join->options.value_type(join->options.context, name.at, name.length, column.at, column.length);
         table->types = join->tables.types;
     }
     return table->value;
@@ -83,7 +87,8 @@ static bool nothing_is_known(const struct iso_join *join)
 
 static struct join_table *table_of(struct iso_join *join, uint32_t key)
 {
-    return &join->tables.list[join->keys.list[key].of_table];
+    const struct join_key *state = &join->keys.list[key];
+    return &join->tables.list[state->part == JOIN_PART_CELL ? state->of_column : state->of_table];
 }
 
 static void spell_operations(struct iso_join *join, struct iso_history *of, uint32_t transaction)

@@ -58,6 +58,17 @@ struct join_start {
     uint32_t learned; /* keys that are JOIN_INITIAL_LEARNED */
 };
 
+/* The cells that follow the row which arrived last, and what became of it. */
+enum join_cells_fate { JOIN_CELLS_DROPPED, JOIN_CELLS_NEW, JOIN_CELLS_AGAIN, JOIN_CELLS_INITIAL, JOIN_CELLS_UNDONE };
+
+struct join_cells {
+    enum join_cells_fate fate;
+    uint32_t left;
+    uint32_t transaction; /* NEW, AGAIN */
+    struct join_identity identity;
+    uint64_t ordinal, rank;
+};
+
 /* The next END, of which collections have given `count` events that are covered. */
 struct join_end {
     struct join_identity of;
@@ -110,7 +121,7 @@ struct join_progress {
 };
 
 struct join_counters {
-    uint32_t spans, marks, out_blocks;
+    uint32_t spans, marks, out_blocks, tallies;
     uint64_t arrivals; /* rows that arrived, where their order is all that there is */
     uint64_t taken;    /* records: a record's position in its session, where it does not say one */
     uint64_t work;     /* events since all that is open was checked: a check pays for itself */

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "join/join_private.h"
 
-static uint32_t add_table(struct iso_join *join, iso_atom name)
+uint32_t join_add_table(struct iso_join *join, iso_atom name)
 {
     struct join_tables *tables = &join->tables;
     struct join_identity identity = {name, JOIN_BY_TEXT};
@@ -31,7 +31,7 @@ uint32_t join_table_of_key(struct iso_join *join, iso_atom key)
     const char *slash = memchr(text, '/', length);
     size_t name_length = slash ? (size_t)(slash - text) : length - iso_history_is_header(text, length);
     char *name = iso_copy_text(text, name_length); /* adding an atom may move the text */
-    uint32_t number = add_table(join, iso_atoms_add_string(&join->keys.names.atoms, name, name_length));
+    uint32_t number = join_add_table(join, iso_atoms_add_string(&join->keys.names.atoms, name, name_length));
     iso_free(name);
     return number;
 }
@@ -42,7 +42,7 @@ struct join_table *join_table_named(struct iso_join *join, const struct iso_atom
     size_t length;
     const char *text = iso_atom_text(atoms, name, buffer, &length);
     uint32_t number =
-        add_table(join, iso_atoms_add_string(&join->keys.names.atoms, text, length)); /* may move the list */
+        join_add_table(join, iso_atoms_add_string(&join->keys.names.atoms, text, length)); /* may move the list */
     return &join->tables.list[number];
 }
 
@@ -59,12 +59,24 @@ bool join_is_covered(struct iso_join *join, struct join_table *table)
     return table->coverage == JOIN_COVERED;
 }
 
+bool join_is_key_covered(struct iso_join *join, uint32_t key)
+{
+    const struct join_key *state = &join->keys.list[key];
+    return join_is_covered(join, &join->tables.list[state->of_table]) &&
+           (state->part != JOIN_PART_CELL || join_column_is_covered(join, &join->tables.list[state->of_column]));
+}
+
 bool join_is_judged(struct iso_join *join, uint32_t key)
 {
-    if (!join->options.covers || join->options.judge_uncovered)
-        return true;
-    struct join_table *table = &join->tables.list[join->keys.list[key].of_table];
-    return join_is_covered(join, table);
+    return !join->options.covers || join->options.judge_uncovered || join_is_key_covered(join, key);
+}
+
+void join_leave_out(struct iso_join *join, uint32_t key)
+{
+    const struct join_key *state = &join->keys.list[key];
+    struct join_table *table = &join->tables.list[state->of_table];
+    bool by_column = state->part == JOIN_PART_CELL && join_is_covered(join, table);
+    join->tables.list[by_column ? state->of_column : state->of_table].left_out++;
 }
 
 void join_note_rows(struct iso_join *join, struct join_table *table)
@@ -116,7 +128,7 @@ static bool is_near_covered(const struct iso_join *join, const char *name, size_
     for (uint32_t i = 0; i < join->tables.count; i++) {
         const struct join_table *table = &join->tables.list[i];
         const char *other = iso_atom_text(&join->keys.names.atoms, table->name, buffer, &other_length);
-        if (table->coverage == JOIN_COVERED && is_near(name, length, other, other_length))
+        if (table->coverage == JOIN_COVERED && !table->is_column && is_near(name, length, other, other_length))
             return true;
     }
     return false;
@@ -134,7 +146,9 @@ bool iso_join_left_out(const struct iso_join *join, uint32_t number, struct iso_
     left_out->operations = table->left_out;
     left_out->number = number;
     left_out->has_rows = table->has_rows;
+    left_out->is_column = table->is_column;
     left_out->is_unknown =
-        join->tables.collections ? !table->collected : is_near_covered(join, left_out->name, left_out->length);
+        !table->is_column &&
+        (join->tables.collections ? !table->collected : is_near_covered(join, left_out->name, left_out->length));
     return true;
 }

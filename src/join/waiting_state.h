@@ -13,6 +13,7 @@
 #define JOIN_ROW_CLAIMED 0x08u    /* final: a client says that it wrote the key */
 #define JOIN_ROW_DROPPED 0x10u    /* the whole table went: no client lists its keys */
 #define JOIN_ROW_UNREPORTED 0x20u /* of a table of which clients do not say what they write */
+#define JOIN_ROW_UNTOUCHED 0x40u  /* an update of columns, which are what the source locks: no write of the row */
 
 struct join_row {
     uint32_t next;
@@ -21,7 +22,7 @@ struct join_row {
     uint64_t ordinal;       /* with the key: the row's identity within its transaction */
     uint64_t rank;          /* the highest of a key is its final row */
     uint64_t origin;
-    uint32_t content; /* digest of all that it says */
+    uint32_t content; /* digest of all that it says; of a record's write, how often it writes the key */
     uint8_t operation, flags;
 };
 
@@ -63,6 +64,7 @@ struct join_transaction {
     uint64_t position;  /* of the commit; without END one above the commit before */
     uint64_t committed; /* milliseconds since 1970, as END says; 0: it does not */
     uint32_t dropped;   /* rows that no message is about */
+    uint32_t cells;     /* rows that are columns of another one's */
     uint64_t origin, arrived;
 };
 
@@ -78,7 +80,8 @@ struct join_transaction {
 #define JOIN_RECORD_BOUND 0x80u      /* a marker has given its identity, the first one */
 #define JOIN_RECORD_TAKES 0x100u     /* what it wrote, beyond what it lists, the stream knows */
 #define JOIN_RECORD_DELIVERED 0x400u /* placed: rows of it arrived */
-#define JOIN_RECORD_BEFORE 0x200u    /* it read from a snapshot of before the stream's start */
+#define JOIN_RECORD_ROWS 0x800u   /* it writes rows whose columns are cells: the stream knows those it does not list */
+#define JOIN_RECORD_BEFORE 0x200u /* it read from a snapshot of before the stream's start */
 
 enum { JOIN_RECORD_IDENTITIES = 3 };
 

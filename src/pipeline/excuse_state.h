@@ -31,6 +31,7 @@ void altered_release(struct altered *altered);
 struct spellings {
     struct iso_pipeline_spelling *list;
     uint32_t count;
+    struct iso_text column; /* of the key at hand */
 };
 
 void spellings_release(struct spellings *spellings);

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/cell_key.h"
 #include "base/memory.h"
 
 bool routes_add(struct routes *routes, const char *topic, struct iso_decoder *decoder, bool whole_rows)
@@ -57,6 +58,21 @@ const struct route *routes_find_key(const struct routes *routes, const char *key
     return routes_find(routes, key, slash ? (size_t)(slash - key) : length);
 }
 
+struct route_key routes_split_key(const struct routes *routes, const char *key, size_t length, struct iso_text *name)
+{
+    const char *slash = memchr(key, '/', length);
+    struct route_key split = {.table = {key, slash ? (size_t)(slash - key) : length}};
+    struct iso_json_text row, column;
+    split.route = routes_find(routes, split.table.at, split.table.length);
+    if (!split.route || !split.route->decoder->cells ||
+        !iso_cell_key_split((struct iso_json_text){key, length}, &row, &column))
+        return split;
+    name->used = 0;
+    iso_cell_key_decode(name, column);
+    split.column = (struct iso_json_text){name->used ? name->bytes : "", name->used};
+    return split;
+}
+
 /* ---- what the join asks ---- */
 
 bool routes_cover(void *context, const char *table, size_t length)
@@ -95,6 +111,21 @@ struct iso_value_type routes_value_type(void *context, const char *table, size_t
     if (type.kind == ISO_VALUE_INTEGER_64 && route->decoder->only_signed)
         type.kind = ISO_VALUE_INTEGER;
     return type;
+}
+
+bool routes_have_cells(void *context, const char *table, size_t length)
+{
+    const struct route *route = routes_find(context, table, length);
+    return route && route->decoder->cells;
+}
+
+enum iso_column_coverage routes_cover_column(void *context, const char *table, size_t length, const char *column,
+                                             size_t column_length)
+{
+    const struct route *route = routes_find(context, table, length);
+    if (!route || !route->decoder->class->covers_column)
+        return ISO_COLUMN_UNLISTED;
+    return route->decoder->class->covers_column(route->decoder, table, length, column, column_length);
 }
 
 uint32_t routes_types_known(const struct routes *routes)

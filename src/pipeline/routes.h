@@ -5,6 +5,8 @@
 #ifndef ISO_PIPELINE_ROUTES_H
 #define ISO_PIPELINE_ROUTES_H
 
+#include "base/json.h"
+#include "base/text.h"
 #include "pipeline/options.h"
 
 struct route {
@@ -33,12 +35,22 @@ uint32_t routes_find_topic(const struct routes *routes, const char *topic);
 const struct route *routes_find(const struct routes *routes, const char *table, size_t length);
 const struct route *routes_find_key(const struct routes *routes, const char *key, size_t length);
 
+/* A key in its parts; of none that is a cell's the column is NULL. `name`: the column's, without escapes. */
+struct route_key {
+    const struct route *route; /* or NULL */
+    struct iso_json_text table, column;
+};
+struct route_key routes_split_key(const struct routes *routes, const char *key, size_t length, struct iso_text *name);
+
 bool routes_cover(void *context, const char *table, size_t length);
 bool routes_have_whole_row(void *context, const char *key, size_t length);
 bool routes_are_caseless(void *context, const char *key, size_t length);
 bool routes_are_unreported(void *context, const char *key, size_t length);
 struct iso_value_type routes_value_type(void *context, const char *table, size_t length, const char *column,
                                         size_t column_length);
+bool routes_have_cells(void *context, const char *table, size_t length);
+enum iso_column_coverage routes_cover_column(void *context, const char *table, size_t length, const char *column,
+                                             size_t column_length);
 uint32_t routes_types_known(const struct routes *routes); /* as iso_join_types_known */
 
 #endif

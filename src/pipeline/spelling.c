@@ -23,6 +23,7 @@ struct table {
     struct iso_pipeline *pipeline;
     const struct route *route; /* or NULL */
     struct iso_json_text name;
+    struct iso_json_text column; /* of a cell's key; else NULL */
     struct iso_value_type type;
 };
 
@@ -34,10 +35,10 @@ static struct iso_value_type type_of_column(void *context, struct iso_json_text 
 
 static struct table table_of(struct iso_pipeline *pipeline, const char *key, size_t length)
 {
-    const char *slash = memchr(key, '/', length);
-    struct table table = {.pipeline = pipeline, .name = {key, slash ? (size_t)(slash - key) : length}};
-    table.route = routes_find(&pipeline->routes, table.name.at, table.name.length);
-    table.type = routes_value_type(&pipeline->routes, table.name.at, table.name.length, NULL, 0);
+    struct route_key split = routes_split_key(&pipeline->routes, key, length, &pipeline->spellings.column);
+    struct table table = {.pipeline = pipeline, .route = split.route, .name = split.table, .column = split.column};
+    table.type =
+        routes_value_type(&pipeline->routes, table.name.at, table.name.length, split.column.at, split.column.length);
     return table;
 }
 
@@ -154,8 +155,9 @@ static void note_column(struct table *table, const struct texts *texts, const st
 static void note_value(struct table *table, const struct texts *texts)
 {
     struct iso_row_difference difference;
-    const char *column = table->route && table->route->decoder->value ? table->route->decoder->value : "";
-    iso_spelling_cut(difference.column, sizeof difference.column, (struct iso_json_text){column, strlen(column)});
+    const char *value = table->route && table->route->decoder->value ? table->route->decoder->value : "";
+    struct iso_json_text column = table->column.at ? table->column : (struct iso_json_text){value, strlen(value)};
+    iso_spelling_cut(difference.column, sizeof difference.column, column);
     iso_spelling_cut(difference.one, sizeof difference.one, texts->stream);
     iso_spelling_cut(difference.other, sizeof difference.other, texts->other);
     note_column(table, texts, &difference);
@@ -216,5 +218,6 @@ const struct iso_pipeline_spelling *iso_pipeline_spellings(const struct iso_pipe
 void spellings_release(struct spellings *spellings)
 {
     iso_free(spellings->list);
+    iso_text_release(&spellings->column);
     *spellings = (struct spellings){0};
 }

@@ -18,7 +18,7 @@ static const struct {
     [ISO_NEWS_COLUMNS] =
         {"time a table changed its columns", "times tables changed their columns",
          "values of whole rows from before and after are not compared (reason schema); name one column "
-         "by value=COLUMN to compare that"},
+         "by value=COLUMN to compare that; with cells=true columns are compared one by one"},
     [ISO_NEWS_EMPTIED] = {"table was truncated, dropped or renamed away",
                           "tables were truncated, dropped or renamed away",
                           "if nobody meant to, restore it; reads by snapshots from before are not judged (reason ddl)"},

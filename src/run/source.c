@@ -24,7 +24,7 @@ struct source {
     char *copy;  /* of the argument, cut into the rest */
     char *shown; /* the argument without secrets, for messages */
     char *kind, *topic, *format, *registry, *login, *schema, *value, *tables, *marker, *groups, *reported, *lossy, *xa,
-        *collation, *compression, *delimiter, *quote, *null;
+        *collation, *cells, *compression, *delimiter, *quote, *null;
     enum iso_row_identity identity;
     bool framed;
     struct iso_text schema_text;
@@ -47,6 +47,7 @@ static char **place_of_option(struct source *source, const char *name)
                   {"login", &source->login},
                   {"schema", &source->schema},
                   {"value", &source->value},
+                  {"cells", &source->cells},
                   {"tables", &source->tables},
                   {"marker", &source->marker},
                   {"lossy", &source->lossy},
@@ -72,9 +73,9 @@ static bool is_identity(const char *value, enum iso_row_identity *identity)
     return true;
 }
 
-static const char *const option_names[] = {"format",    "registry", "login",       "schema",    "value",    "tables",
-                                           "marker",    "groups",   "framed",      "identity",  "reported", "lossy",
-                                           "collation", "xa",       "compression", "delimiter", "quote",    "null"};
+static const char *const option_names[] = {
+    "format",   "registry", "login",     "schema", "value",       "tables",    "marker", "groups", "framed", "identity",
+    "reported", "lossy",    "collation", "xa",     "compression", "delimiter", "quote",  "null",   "cells"};
 
 static enum iso_status unknown_option(const struct source *source, const char *option, struct iso_error *error)
 {
@@ -85,7 +86,7 @@ static enum iso_status unknown_option(const struct source *source, const char *o
     return iso_error_set(
         error, ISO_BAD_INPUT,
         "--source %s: no such option: %s; expected format=NAME, framed=true|false, registry=URL, login=FILE, schema=FILE, "
-        "value=COLUMN, identity=full|default, tables=A;B, marker=COLUMN, reported=yes|no, lossy=yes|no, xa=yes|no, collation=ci, compression=NAME, of dgraph "
+        "value=COLUMN, cells=true|A;B, identity=full|default, tables=A;B, marker=COLUMN, reported=yes|no, lossy=yes|no, xa=yes|no, collation=ci|binary|C, compression=NAME, of dgraph "
         "groups=N, "
         "or of csv delimiter=, quote= or null=TEXT",
         source->shown, option);
@@ -132,6 +133,37 @@ static enum iso_status check_choice(const struct source *source, const char *nam
     return ISO_OK;
 }
 
+/* Columns as values of their own. */
+static enum iso_status check_cells(const struct source *source, struct iso_error *error)
+{
+    const char *cells = source->cells;
+    if (!cells || error->status != ISO_OK)
+        return error->status;
+    if (!strcmp(source->kind, "dgraph"))
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--source %s: cells= belongs to rows; Dgraph's predicates are values of their own already",
+                             source->shown);
+    if (!iso_join_knows(source->kind))
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--source %s: cells= belongs to a change stream; clients record cells as "
+                             "{\"t\":\"r\",\"row\":KEY,\"cells\":{\"COLUMN\":VALUE}}",
+                             source->shown);
+    if (!*cells || !strcmp(cells, "false"))
+        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: cells=%s, expected true, or columns as A;B",
+                             source->shown, cells);
+    if (source->value)
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--source %s: cells= and value= exclude one another: a row's value is all of its columns, "
+                             "or one",
+                             source->shown);
+    return ISO_OK;
+}
+
+static bool is_word(const char *value, const char *word)
+{
+    return value && !strcmp(value, word);
+}
+
 static bool is_yes(const char *value)
 {
     return value && !strcmp(value, "yes");
@@ -164,10 +196,14 @@ static enum iso_status parse_source(struct source *source, const char *text, str
     check_choice(source, "reported", source->reported, "; here clients are who reports", error);
     check_choice(source, "lossy", source->lossy, "", error);
     check_choice(source, "xa", source->xa, "", error);
+    check_cells(source, error);
     if (error->status == ISO_OK && source->collation &&
-        (strcmp(source->collation, "ci") || !iso_join_knows(source->kind)))
-        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: collation=%s, expected ci, of a change stream",
-                             source->shown, source->collation);
+        ((!is_word(source->collation, "ci") && !is_word(source->collation, "binary") &&
+          !is_word(source->collation, "C")) ||
+         !iso_join_knows(source->kind)))
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--source %s: collation=%s, expected ci, binary or C, of a change stream", source->shown,
+                             source->collation);
     return error->status;
 }
 
@@ -234,6 +270,7 @@ static enum iso_status add_source(struct app_sources *sources, struct iso_pipeli
         .schema = source->schema ? source->schema_text.bytes : NULL,
         .framed = source->framed,
         .value = source->value,
+        .cells = source->cells,
         .identity = source->identity,
         .tables = source->tables,
         .unreported = source->reported && !strcmp(source->reported, "no"),
@@ -246,10 +283,15 @@ static enum iso_status add_source(struct app_sources *sources, struct iso_pipeli
     struct iso_decoder *decoder = error->status == ISO_OK ? class->create(&options, error) : NULL;
     if (!decoder)
         return error->status;
-    bool whole_rows = iso_join_knows(class->kind) && !source->value;
+    bool whole_rows = iso_join_knows(class->kind) && !source->value && !source->cells;
     iso_pipeline_route(pipeline, source->topic, decoder, whole_rows);
-    iso_pipeline_route_traits(
-        pipeline, &(struct iso_route_traits){is_yes(source->lossy), source->collation != NULL, options.unreported});
+    iso_pipeline_route_traits(pipeline, &(struct iso_route_traits){
+                                            .lossy = is_yes(source->lossy),
+                                            .caseless = is_word(source->collation, "ci"),
+                                            .collation = is_word(source->collation, "C")        ? ISO_COLLATION_C
+                                                         : is_word(source->collation, "binary") ? ISO_COLLATION_BINARY
+                                                                                                : ISO_COLLATION_UNKNOWN,
+                                            .unreported = options.unreported});
     sources->topics = iso_reallocate(sources->topics, (sources->topic_count + 1) * sizeof *sources->topics);
     sources->topics[sources->topic_count++] = iso_copy_text(source->topic, strlen(source->topic));
     return ISO_OK;

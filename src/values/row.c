@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/cell_key.h"
 #include "base/memory.h"
 #include "values/spelling.h"
 
@@ -74,9 +75,10 @@ bool iso_row_set_keys(struct iso_row *row, const struct iso_row *keys)
 
 /* ---- identity ---- */
 
-static bool is_special(char byte)
+/* `marks`: `#` stands for something, too. */
+static bool is_special(char byte, bool marks)
 {
-    return byte == '%' || byte == '/' || byte == ',';
+    return byte == '%' || byte == '/' || byte == ',' || (marks && byte == ISO_CELL_MARK);
 }
 
 /* Whether one of the bytes stands for something in identities. */
@@ -93,31 +95,36 @@ static bool has_special(const char *at, size_t length)
 }
 
 /* Encodes what stands in the text from `start` on. */
-static void encode(struct iso_text *text, size_t start)
+static __attribute__((noinline)) void encode(struct iso_text *text, size_t start, bool marks)
 {
     size_t special = 0;
     for (size_t i = start; i < text->used; i++)
-        special += is_special(text->bytes[i]);
+        special += is_special(text->bytes[i], marks);
     iso_text_reserve(text, 2 * special);
     char *from = text->bytes + text->used, *to = from + 2 * special;
     text->used += 2 * special;
     while (to > from) {
         char byte = *--from;
-        if (is_special(byte)) {
+        if (is_special(byte, marks)) {
             to -= 3;
-            memcpy(to, byte == '%' ? "%25" : byte == '/' ? "%2F" : "%2C", 3);
+            memcpy(to, byte == '%' ? "%25" : byte == '/' ? "%2F" : byte == ',' ? "%2C" : "%23", 3);
         } else {
             *--to = byte;
         }
     }
 }
 
-static void put_name(struct iso_text *text, struct iso_json_text name)
+static bool has_mark(const char *at, size_t length)
+{
+    return length && memchr(at, ISO_CELL_MARK, length);
+}
+
+static void put_name(struct iso_text *text, struct iso_json_text name, bool marks)
 {
     size_t start = text->used;
     iso_text_put_bytes(text, name.at, name.length);
-    if (has_special(name.at, name.length))
-        encode(text, start);
+    if (has_special(name.at, name.length) || (marks && has_mark(name.at, name.length)))
+        encode(text, start, marks);
 }
 
 void iso_row_names_release(struct iso_row_names *names)
@@ -127,7 +134,8 @@ void iso_row_names_release(struct iso_row_names *names)
     *names = (struct iso_row_names){0};
 }
 
-static void put_together(struct iso_row_name *known, struct iso_json_text schema, struct iso_json_text table)
+static void put_together(struct iso_row_name *known, struct iso_json_text schema, struct iso_json_text table,
+                         bool marks)
 {
     struct iso_text *text = &known->text;
     text->used = 0;
@@ -137,12 +145,13 @@ static void put_together(struct iso_row_name *known, struct iso_json_text schema
     iso_text_put_bytes(text, table.at, table.length);
     size_t start = text->used;
     if (schema.length) {
-        put_name(text, schema);
+        put_name(text, schema, marks);
         iso_text_put_bytes(text, ".", 1);
     }
-    put_name(text, table);
+    put_name(text, table, marks);
     known->name = (struct iso_json_text){start ? text->bytes + start : "", text->used - start};
     known->atom = ISO_ABSENT;
+    known->marks = marks;
 }
 
 const struct iso_row_name *iso_row_names_find(struct iso_row_names *names, struct iso_atoms *atoms,
@@ -153,7 +162,7 @@ const struct iso_row_name *iso_row_names_find(struct iso_row_names *names, struc
     if (known->schema_length != schema.length || known->table_length != table.length || !known->name.length ||
         !iso_bytes_equal(known->text.bytes, schema.at, schema.length) ||
         !iso_bytes_equal(known->text.bytes + schema.length, table.at, table.length))
-        put_together(known, schema, table);
+        put_together(known, schema, table, names->marks);
     if (!iso_atom_is_still(atoms, known->atom, known->name.at, known->name.length))
         known->atom = iso_atoms_text(atoms, known->name.at, known->name.length);
     return known;
@@ -186,8 +195,11 @@ iso_atom iso_row_key(struct iso_row *keys, struct iso_atoms *atoms, const struct
             iso_text_put_bytes(text, cell->text, cell->length);
         else
             iso_cell_put(text, cell);
-        if (cell->kind != ISO_CELL_INTEGER && has_special(text->bytes + start, text->used - start))
-            encode(text, start);
+        if (cell->kind == ISO_CELL_INTEGER)
+            continue;
+        if (has_special(text->bytes + start, text->used - start) ||
+            (table->marks && has_mark(text->bytes + start, text->used - start)))
+            encode(text, start, table->marks);
     }
     return first ? ISO_ABSENT : iso_atoms_add_string(atoms, text->bytes, text->used);
 }
@@ -253,7 +265,7 @@ static bool is_respelt(const struct iso_cell *cell)
 
 static iso_atom respelt_atom(struct iso_row *row, struct iso_atoms *atoms, const struct iso_cell *cell);
 
-static iso_atom cell_atom(struct iso_row *row, struct iso_atoms *atoms, const struct iso_cell *cell)
+iso_atom iso_row_cell(struct iso_row *row, struct iso_atoms *atoms, const struct iso_cell *cell)
 {
     if (is_respelt(cell))
         return respelt_atom(row, atoms, cell);
@@ -275,7 +287,7 @@ static __attribute__((noinline)) iso_atom respelt_atom(struct iso_row *row, stru
                                                        const struct iso_cell *cell)
 {
     struct iso_cell spelt = respell(row, cell);
-    return cell_atom(row, atoms, &spelt);
+    return iso_row_cell(row, atoms, &spelt);
 }
 
 static __attribute__((noinline)) void put_respelt(struct iso_row *row, const struct iso_cell *cell)
@@ -299,7 +311,7 @@ static enum iso_row_value column_value(struct iso_row *row, struct iso_atoms *at
         return ISO_ROW_NO_COLUMN;
     if (found->kind == ISO_CELL_UNKNOWN)
         return ISO_ROW_UNKNOWN;
-    *value = cell_atom(row, atoms, found);
+    *value = iso_row_cell(row, atoms, found);
     return ISO_ROW_KNOWN;
 }
 

@@ -61,6 +61,7 @@ struct iso_cell {
     bool is_plain_name : 1; /* of `name` neither */
     bool is_key : 1;        /* the identity has it, the value does not */
     bool in_cell : 1;       /* it came as {value, set}: a null is one, and not a column that the source left out */
+    bool is_doubted : 1;    /* it is unknown, and an update may have changed it; else one did not */
     bool is_nullable : 1;   /* by its schema: it may be null, and has no default that would stand there instead */
 };
 
@@ -151,7 +152,9 @@ struct iso_row_names {
         struct iso_text text;      /* schema and table as they were given, and behind them the name */
         struct iso_json_text name; /* in `text` */
         iso_atom atom;
+        bool marks;        /* as below */
     } list[ISO_ROW_NAMES]; /* by some of their bytes */
+    bool marks; /* a `#` in a name or in a part of a key is encoded, since cells have keys (base/cell_key.h) */
 };
 
 void iso_row_names_release(struct iso_row_names *names); /* zeroed ones are empty */
@@ -163,6 +166,9 @@ const struct iso_row_name *iso_row_names_find(struct iso_row_names *names, struc
 /* The identity, of all cells of `keys` with is_key, or of all cells if none has it, in the table of that name.
  * ISO_ABSENT: a part of the key is NULL or unknown, or there is none. */
 iso_atom iso_row_key(struct iso_row *keys, struct iso_atoms *atoms, const struct iso_row_name *table);
+
+/* The text of one cell, which is not unknown; NULL is ISO_ABSENT. It may be another row's. */
+iso_atom iso_row_cell(struct iso_row *row, struct iso_atoms *atoms, const struct iso_cell *cell);
 
 /* The value: `column`, or all but the key if that is NULL. `*value` is set with ISO_ROW_KNOWN only. */
 enum iso_row_value iso_row_value(struct iso_row *row, struct iso_atoms *atoms, const char *column, iso_atom *value);

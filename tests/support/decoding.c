@@ -75,6 +75,8 @@ static void put_event(struct iso_text *text, const struct iso_atoms *atoms, cons
 {
     static const char *const names[] = {[ISO_EVENT_TRANSACTIONS] = "TRANSACTIONS ",
                                         [ISO_EVENT_ROW] = "ROW ",
+                                        [ISO_EVENT_CELL] = "CELL ",
+                                        [ISO_EVENT_COLUMN] = "COLUMN ",
                                         [ISO_EVENT_BEGIN] = "BEGIN ",
                                         [ISO_EVENT_END] = "END ",
                                         [ISO_EVENT_WATERMARK] = "WATERMARK ",
@@ -85,7 +87,7 @@ static void put_event(struct iso_text *text, const struct iso_atoms *atoms, cons
                                         [ISO_EVENT_COLLECTION] = "COLLECTION ",
                                         [ISO_EVENT_IGNORED] = "IGNORED "};
     iso_text_put(text, names[event->type]);
-    if (event->type == ISO_EVENT_ROW) {
+    if (event->type == ISO_EVENT_ROW || event->type == ISO_EVENT_CELL) {
         put_row(text, atoms, event);
     } else if (event->type == ISO_EVENT_WATERMARK) {
         assert_true(event->flags & ISO_EVENT_HAS_CTS);
@@ -97,6 +99,8 @@ static void put_event(struct iso_text *text, const struct iso_atoms *atoms, cons
     } else if (event->type == ISO_EVENT_DROP || event->type == ISO_EVENT_SCHEMA ||
                event->type == ISO_EVENT_COLLECTION) {
         put_atom(text, atoms, event->table, "*");
+    } else if (event->type == ISO_EVENT_COLUMN) {
+        put_atom(text, atoms, event->key, "NO KEY");
     } else if (event->type == ISO_EVENT_IGNORED) {
         iso_text_put(text, event->reason);
     }

@@ -33,7 +33,7 @@ static void put_atom(struct line *line, const char *before, iso_atom atom)
 
 static void put_row(struct line *line, const struct iso_event *event)
 {
-    put(line, "row %c", "cudr"[event->operation]);
+    put(line, "%s %c", event->type == ISO_EVENT_CELL ? "cell" : "row", "cudr"[event->operation]);
     put_atom(line, " ", event->source);
     put_atom(line, " ", event->table);
     put_atom(line, " ", event->key);
@@ -56,7 +56,12 @@ static void put_kind(struct line *line, const struct iso_event *event)
         put(line, "transactions %u+%u", event->first, event->count);
         break;
     case ISO_EVENT_ROW:
+    case ISO_EVENT_CELL:
         put_row(line, event);
+        break;
+    case ISO_EVENT_COLUMN:
+        put(line, "column");
+        put_atom(line, " ", event->key);
         break;
     case ISO_EVENT_IGNORED:
         put(line, "ignored: %s", event->reason);

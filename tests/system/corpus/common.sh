@@ -27,15 +27,15 @@ summary='if .verdict == "violated" then [.counts | to_entries[] | select(.value 
 
 # expect NAME EXPECTED FILE OPTION...: the verdict, the counts, and the exit status that goes with them.
 expect() {
-    local name=$1 expected=$2 file=$3 status wanted found
+    local name=$1 expected=$2 file=$3 status wanted verdict found=
     shift 3
     case $expected in holds*) wanted=0 ;; undecided*) wanted=3 ;; *) wanted=1 ;; esac
     "$ISOCHRON" check --json "$@" "$file" >"$scratch/verdict.json" 2>"$scratch/errors"
     status=$?
-    found=$(jq -r "$summary"' + (if .reads_unjudged > 0 then " unjudged=\(.reads_unjudged)" else "" end)' \
+    { read -r verdict && read -r found; } < <(jq -r ".verdict, ($summary)"' + (if .reads_unjudged > 0 then " unjudged=\(.reads_unjudged)" else "" end)' \
         "$scratch/verdict.json" 2>&1)
     # "violated" alone: any violation will do.
-    if [ "$expected" = violated ] && [ "$status" = 1 ] && [ "$(jq -r .verdict "$scratch/verdict.json")" = violated ]; then
+    if [ "$expected" = violated ] && [ "$status" = 1 ] && [ "$verdict" = violated ]; then
         found=violated
     fi
     if [ "$found" = "$expected" ] && [ "$status" = "$wanted" ]; then

@@ -14,7 +14,7 @@ mkdir -p "$(dirname "$table")"
 printf 'path\tlevel\ttransactions\tleft\toperations left\tseconds\tnow an instance of\n' >"$table"
 
 minimise() { # PATH LEVEL
-    local small=$scratch/small.jsonl evidence=$scratch/evidence.jsonl started=${EPOCHREALTIME/[.,]/} elapsed left anomaly
+    local small=$scratch/small.jsonl evidence=$scratch/evidence.jsonl started=${EPOCHREALTIME/[.,]/} elapsed left
     rm -f "$small" "$evidence"
     "$ISOCHRON" check --engine polygraph --json --level "$2" --minimise "$small" "$corpus/$1" \
         >"$scratch/verdict.json" 2>"$scratch/errors"
@@ -24,9 +24,9 @@ minimise() { # PATH LEVEL
     [ $? = 1 ] || return
     "$ISOCHRON" verify "$small" "$evidence" >"$scratch/confirmed" 2>>"$scratch/errors" || return
     left=$(wc -l <"$small")
-    anomaly=$(jq -r '.violations[0] | .anomaly // .axiom' "$scratch/again.json")
-    printf '%s\t%s\t%s\t%s\t%s\t%d.%06d\t%s\n' "$1" "$2" "$(jq .transactions "$scratch/verdict.json")" "$left" \
-        "$(jq -s 'map(.ops | length) | add' "$small")" $((elapsed / 1000000)) $((elapsed % 1000000)) "$anomaly" >>"$table"
+    jq -nr --arg path "$1" --arg level "$2" --arg left "$left" --arg seconds "$(printf '%d.%06d' $((elapsed / 1000000)) $((elapsed % 1000000)))" \
+        'input as $verdict | input as $again | [$path, $level, $verdict.transactions, $left, ([inputs | .ops | length] | add), $seconds,
+            ($again.violations[0] | .anomaly // .axiom)] | @tsv' "$scratch/verdict.json" "$scratch/again.json" "$small" >>"$table"
     found="$left transactions"
     [ "$left" -le 12 ]
 }

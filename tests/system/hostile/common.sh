@@ -41,8 +41,10 @@ adds_up() {
 
 # LEVEL: the online engine counts what the offline one does.
 counts_agree() {
-    local online offline
-    online=$("$program" replay $sources --quiet --json --level "$1" capture.jsonl | jq -c '[.verdict, .reason, .counts, .reads_judged]')
-    offline=$("$program" check --quiet --json --level "$1" history.jsonl | jq -c '[.verdict, .reason, .counts, .reads_judged]')
-    [ "$online" = "$offline" ] || { echo "# online  $online"; echo "# offline $offline"; return 1; }
+    local counts
+    mapfile -t counts < <({
+        "$program" replay $sources --quiet --json --level "$1" capture.jsonl
+        "$program" check --quiet --json --level "$1" history.jsonl
+    } | jq -c '[.verdict, .reason, .counts, .reads_judged]')
+    [ ${#counts[@]} = 2 ] && [ "${counts[0]}" = "${counts[1]}" ] || { printf '# online, then offline: %s\n' "${counts[@]}"; return 1; }
 }

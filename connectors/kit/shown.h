@@ -1,0 +1,49 @@
+/* Which columns a stream has shown of its tables: those of its rows so far, without keys' and markers'.
+ *
+ * Rows of a table that do not all have a column were written under several schemas: the column was added, or removed.
+ * What rows had in it before is said by nobody. Bounded: beyond ISO_SHOWN_MAX columns, or their texts, all are
+ * forgotten. Threads: one at a time.
+ */
+#ifndef ISO_KIT_SHOWN_H
+#define ISO_KIT_SHOWN_H
+
+#include "iso/source.h"
+#include "values/row.h"
+
+enum { ISO_SHOWN_MAX = 1 << 17, ISO_SHOWN_BYTES_MAX = 1 << 22 };
+
+struct iso_shown_column {
+    uint32_t name, length; /* in the texts */
+    uint32_t next;         /* the table's next one; ISO_NONE */
+    uint32_t row;          /* the table's last row that had it */
+    uint32_t varies;       /* not all rows have it */
+};
+
+struct iso_shown_table {
+    uint32_t name, length;
+    uint32_t first, last; /* column; ISO_NONE */
+    uint32_t rows, unused;
+};
+
+struct iso_shown {
+    struct iso_text texts;
+    struct iso_shown_table *tables;
+    uint32_t table_count, table_capacity, last;
+    struct iso_shown_column *columns;
+    uint32_t column_count, column_capacity;
+};
+
+void iso_shown_release(struct iso_shown *shown); /* a zeroed one is empty */
+void iso_shown_archive(struct iso_archive *archive, struct iso_shown *shown);
+
+/* Takes the columns of a row. False: two have one name. `changed` is called of each column that not all rows have, once;
+ * its name may be the row's or the shown's own. */
+typedef void iso_shown_changed(void *context, const char *name, size_t length);
+bool iso_shown_take(struct iso_shown *shown, struct iso_json_text table, const struct iso_row *row,
+                    iso_shown_changed *changed, void *context);
+
+/* What rows so far say of the column: all but ISO_COLUMN_UNLISTED. */
+enum iso_column_coverage iso_shown_find(const struct iso_shown *shown, struct iso_json_text table,
+                                        struct iso_json_text column);
+
+#endif
