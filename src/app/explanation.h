@@ -30,8 +30,8 @@ struct app_explanation {
         "first, at most 200. FILE may be -."), \
     APP_ROW_TEXT("svg", "FILE", APP_EXPLANATION_PLACE(owner, svg), "The same graph as a drawing."), \
     APP_ROW_TEXT("html", "FILE", APP_EXPLANATION_PLACE(owner, html), \
-        "A page for a browser, of one file: list with filters, time lines,\n" \
-        "graphs of cycles, raw records."), \
+        "A page for a browser, of one file: list with filters, pictures of time\n" \
+        "lines and cycles, what a range contained, raw records."), \
     APP_ROW_TEXTS("report", "FORMAT[:FILE]", APP_EXPLANATION_PLACE(owner, reports), \
         "The verdict for another tool, to FILE or standard output: json, sarif\n" \
         "(2.1.0), junit, markdown, edn (as Elle prints). May be given often."), \

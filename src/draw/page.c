@@ -7,12 +7,19 @@
 #include "base/memory.h"
 #include "draw/drawing.h"
 #include "draw/escape.h"
+#include "draw/timeline_svg.h"
 #include "explain/record.h"
+#include "explain/row_set.h"
 #include "explain/text.h"
 #include "iso/version.h"
 #include <report.html.h>
 
-enum { END_BYTES = 16384, RECORD_BYTES = 20000 }; /* kept free for what follows the list; of one record */
+enum {
+    END_BYTES = 16384,       /* kept free for what follows the list */
+    PICTURE_BYTES = 3500000, /* behind so many there are no pictures and no tables of row sets */
+    RECORD_BYTES = 20000,    /* of one record */
+    CELL_LETTERS = 100
+};
 
 static void put_escaped(struct iso_text *text, const char *string)
 {
@@ -53,9 +60,14 @@ static void put_parties(const struct iso_argument *argument, struct iso_text *te
     iso_text_release(&words);
 }
 
+static bool is_cycle(const struct iso_wrong *wrong)
+{
+    return wrong->argument == ISO_ARGUE_ORDER || (wrong->kind && !strcmp(wrong->kind, "cts-cycle"));
+}
+
 static void put_graph(const struct iso_argument *argument, struct iso_text *text)
 {
-    if (!argument->edge_count || argument->claim->wrong->argument != ISO_ARGUE_ORDER)
+    if (!argument->edge_count || !is_cycle(argument->claim->wrong))
         return;
     struct iso_drawing *drawing = iso_allocate(sizeof *drawing);
     iso_drawing_init(drawing);
@@ -71,13 +83,63 @@ static void put_graph(const struct iso_argument *argument, struct iso_text *text
     iso_free(drawing);
 }
 
-static void put_line(const struct iso_argument *argument, struct iso_text *text)
+/* Pictures take most of a page's room: when there is little left, the list alone has to do. */
+static void put_picture(const struct iso_timeline *timeline, uint32_t number, struct iso_text *text)
 {
-    if (!argument->row_count)
+    if (text->used > PICTURE_BYTES) {
+        iso_text_put(text, "<p class=\"dim\">There is no picture of it, as the page is large.</p>\n");
         return;
-    put_element(text, "<h2>", iso_argument_text(argument, argument->line_title), "</h2>\n<div class=\"picture\">");
-    iso_page_line(argument, text);
+    }
+    iso_text_put(text, "<div class=\"picture\">");
+    iso_timeline_svg(timeline, number, text);
     iso_text_put(text, "</div>\n");
+}
+
+static void put_row(const struct iso_row_set *set, const struct iso_row_set_row *row, struct iso_text *text)
+{
+    const uint32_t cells[] = {row->key, row->expected, row->actual};
+    iso_text_put(text, row->differs ? "<tr class=\"differs\">" : "<tr>");
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        const char *words = iso_row_set_text(set, cells[i]);
+        iso_text_put(text, "<td><code>");
+        iso_escape_xml_short(text, words, strlen(words), CELL_LETTERS);
+        iso_text_put(text, "</code></td>");
+    }
+    iso_text_put(text, row->is_claimed ? "<td>this violation</td></tr>\n"
+                       : row->differs  ? "<td>differs</td></tr>\n"
+                                       : "<td></td></tr>\n");
+}
+
+/* The range beside what was found there, for one of its keys. */
+static void put_row_set(const struct iso_argument *argument, struct iso_text *text)
+{
+    struct iso_row_set set;
+    if (text->used > PICTURE_BYTES || !iso_row_set_init(&set, argument))
+        return;
+    put_element(text, "<h2>", iso_row_set_text(&set, set.title),
+                "</h2>\n<div class=\"picture\"><table class=\"rows\">\n");
+    iso_text_put(text, "<tr><th>key</th><th>was there</th><th>was found</th><th></th></tr>\n");
+    for (uint32_t i = 0; i < set.row_count; i++)
+        put_row(&set, &set.rows[i], text);
+    iso_text_put(text, "</table></div>\n");
+    if (set.left)
+        iso_text_format(text, "<p class=\"dim\">And %" PRIu64 " more, of which %" PRIu64 " differ.</p>\n", set.left,
+                        set.left_differing);
+    iso_row_set_release(&set);
+}
+
+static void put_line(const struct iso_argument *argument, uint32_t number, struct iso_text *text)
+{
+    struct iso_timeline timeline;
+    bool is_drawn = iso_timeline_init(&timeline, argument);
+    const char *title = argument->row_count ? iso_argument_text(argument, argument->line_title) : "over time";
+    if (is_drawn || argument->row_count)
+        put_element(text, "<h2>", title, "</h2>\n");
+    if (is_drawn)
+        put_picture(&timeline, number, text);
+    if (argument->row_count)
+        iso_page_line(argument, text);
+    iso_timeline_release(&timeline);
 }
 
 static void put_records(const struct iso_argument *argument, struct iso_text *text)
@@ -110,7 +172,8 @@ static void put_violation(const struct iso_argument *argument, uint32_t number, 
     iso_text_put(text, "</summary>\n");
     put_parties(argument, text);
     put_steps(argument, text);
-    put_line(argument, text);
+    put_line(argument, number, text);
+    put_row_set(argument, text);
     put_graph(argument, text);
     put_element(text, "<h2>For an application</h2>\n<p>", claim->wrong->meaning, "</p>\n");
     put_records(argument, text);
@@ -191,6 +254,7 @@ void iso_page_write(const struct iso_facts *facts, enum iso_wall wall, struct is
     const struct iso_claims *claims = facts->claims;
     const char *rest = put_frame(text, report_html, "<!--STYLE-->");
     iso_text_put(text, iso_drawing_style);
+    iso_text_put(text, iso_timeline_style);
     rest = put_frame(text, rest, "<!--CONTENT-->");
     put_summary(claims, text);
     put_filters(claims, text);

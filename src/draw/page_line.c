@@ -10,18 +10,16 @@ static const char *const classes[] = {[ISO_MARK_NONE] = "plain",
                                       [ISO_MARK_ACTUAL] = "actual",
                                       [ISO_MARK_READ] = "look",
                                       [ISO_MARK_MORE] = "more"};
-static const char *const notes[] = {[ISO_MARK_NONE] = "",
-                                    [ISO_MARK_EXPECTED] = " (expected)",
-                                    [ISO_MARK_ACTUAL] = " (found)",
-                                    [ISO_MARK_READ] = "",
-                                    [ISO_MARK_MORE] = ""};
 
 static void put_row(const struct iso_argument *argument, const struct iso_argument_row *row, struct iso_text *text)
 {
     const char *what = iso_argument_text(argument, row->what_text), *when = iso_argument_text(argument, row->when_text);
+    const char *mark = iso_mark_word(row->mark);
     iso_text_format(text, "<li class=\"%s\"><code class=\"when\">", classes[row->mark]);
     iso_escape_xml(text, when, strlen(when));
-    iso_text_format(text, "%s</code><span class=\"what\">", notes[row->mark]);
+    if (mark)
+        iso_text_format(text, " (%s)", mark);
+    iso_text_put(text, "</code><span class=\"what\">");
     iso_escape_xml(text, what, strlen(what));
     iso_text_put(text, "</span></li>\n");
 }
@@ -30,6 +28,7 @@ void iso_page_line(const struct iso_argument *argument, struct iso_text *text)
 {
     iso_text_put(text, "<ol class=\"t\">\n");
     for (uint32_t i = 0; i < argument->row_count; i++)
-        put_row(argument, &argument->rows[i], text);
+        if (!argument->rows[i].only_drawn)
+            put_row(argument, &argument->rows[i], text);
     iso_text_put(text, "</ol>\n");
 }

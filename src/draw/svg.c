@@ -1,12 +1,12 @@
 /* A drawing as SVG. Letters are counted, not measured: the fonts are of one width. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "draw/drawing.h"
 #include "draw/escape.h"
 #include "draw/layout.h"
+#include "draw/svg_private.h"
 
 enum { NAME_SHOWN = 24, LABEL_SHOWN = 28, NODE_HEIGHT = 34, LABEL_HEIGHT = 20, MARGIN = 12, WIDE = 900 };
 static const double letter = 7.5; /* pixels, of a font of 12 */
@@ -21,60 +21,29 @@ const char iso_drawing_style[] =
     ".g .l rect{fill:#12171e}.g path{stroke:#9aa7b8}.g .rw path,.g .missed path{stroke:#ff8a80}.g .ww path{stroke:#e0b060}"
     ".g .l .h{fill:#9aa7b8}.g .rw .h.h,.g .missed .h.h{fill:#ff8a80}.g .ww .h.h{fill:#e0b060}}";
 
-static void put_numbers(struct iso_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* Numbers only: what others wrote goes through iso_escape_xml. */
-static void put_numbers(struct iso_text *text, const char *format, ...)
-{
-    char buffer[256];
-    va_list values;
-    va_start(values, format);
-    vsnprintf(buffer, sizeof buffer, format, values);
-    va_end(values);
-    iso_text_put(text, buffer);
-}
-
-static void put_title(struct iso_text *text, const char *first, const char *second)
-{
-    iso_text_put(text, "<title>");
-    iso_escape_xml(text, first, strlen(first));
-    if (second) {
-        iso_text_put(text, "\n");
-        iso_escape_xml(text, second, strlen(second));
-    }
-    iso_text_put(text, "</title>");
-}
-
-static void put_words(struct iso_text *text, const char *words, double x, double y, size_t most)
-{
-    put_numbers(text, "<text x=\"%.1f\" y=\"%.1f\">", x, y + 4);
-    iso_escape_xml_short(text, words, strlen(words), most);
-    iso_text_put(text, "</text>");
-}
-
 static void put_node(struct iso_text *text, const struct iso_drawing *drawing, uint32_t node,
                      const struct iso_layout_node *at)
 {
     const char *name = drawing->text.bytes + drawing->nodes[node].name;
     iso_text_put(text, "<g class=\"n\">");
-    put_title(text, name, drawing->text.bytes + drawing->nodes[node].location);
-    put_numbers(text, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\"/>", at->x - at->width / 2,
-                at->y - at->height / 2, at->width, at->height);
-    put_words(text, name, at->x, at->y, NAME_SHOWN);
+    svg_put_title(text, name, drawing->text.bytes + drawing->nodes[node].location);
+    svg_put_numbers(text, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\"/>",
+                    at->x - at->width / 2, at->y - at->height / 2, at->width, at->height);
+    svg_put_words(text, name, at->x, at->y, NAME_SHOWN);
     iso_text_put(text, "</g>\n");
 }
 
 /* Vertical at every point: straight through a layer, a curve between two. */
 static void put_path(struct iso_text *text, const struct iso_layout_point *points, uint32_t count)
 {
-    put_numbers(text, "<path d=\"M%.1f %.1f", points[0].x, points[0].y);
+    svg_put_numbers(text, "<path d=\"M%.1f %.1f", points[0].x, points[0].y);
     for (uint32_t i = 1; i < count; i++) {
         double middle = (points[i - 1].y + points[i].y) / 2;
         if (fabs(points[i - 1].x - points[i].x) < 0.05)
-            put_numbers(text, "V%.1f", points[i].y);
+            svg_put_numbers(text, "V%.1f", points[i].y);
         else
-            put_numbers(text, "C%.1f %.1f %.1f %.1f %.1f %.1f", points[i - 1].x, middle, points[i].x, middle,
-                        points[i].x, points[i].y);
+            svg_put_numbers(text, "C%.1f %.1f %.1f %.1f %.1f %.1f", points[i - 1].x, middle, points[i].x, middle,
+                            points[i].x, points[i].y);
     }
     iso_text_put(text, "\"/>");
 }
@@ -82,7 +51,7 @@ static void put_path(struct iso_text *text, const struct iso_layout_point *point
 static void put_head(struct iso_text *text, const struct iso_layout_point *tip, bool is_down)
 {
     double back = is_down ? -8 : 8;
-    put_numbers(text, "<path class=\"h\" d=\"M%.1f %.1fl-4 %.1fh8z\"/>", tip->x, tip->y, back);
+    svg_put_numbers(text, "<path class=\"h\" d=\"M%.1f %.1fl-4 %.1fh8z\"/>", tip->x, tip->y, back);
 }
 
 static void put_edge(struct iso_text *text, const struct iso_drawing *drawing, uint32_t edge,
@@ -92,13 +61,13 @@ static void put_edge(struct iso_text *text, const struct iso_drawing *drawing, u
     const struct iso_layout_point *points = layout->points + at->first_point;
     const char *label = drawing->text.bytes + drawing->edges[edge].label;
     iso_text_format(text, "<g class=\"l %s\">", drawing->edges[edge].type);
-    put_title(text, label, NULL);
+    svg_put_title(text, label, NULL);
     put_path(text, points, at->point_count);
     put_head(text, &points[at->point_count - 1], points[at->point_count - 1].y > points[0].y);
-    put_numbers(text, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"3\"/>",
-                at->label.x - at->label_width / 2, at->label.y - at->label_height / 2 + 2, at->label_width,
-                at->label_height - 4);
-    put_words(text, label, at->label.x, at->label.y, LABEL_SHOWN);
+    svg_put_numbers(text, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"3\"/>",
+                    at->label.x - at->label_width / 2, at->label.y - at->label_height / 2 + 2, at->label_width,
+                    at->label_height - 4);
+    svg_put_words(text, label, at->label.x, at->label.y, LABEL_SHOWN);
     iso_text_put(text, "</g>\n");
 }
 
@@ -125,7 +94,7 @@ void iso_drawing_svg(const struct iso_drawing *drawing, bool is_alone, struct is
     struct iso_layout layout;
     lay_out(drawing, &layout);
     double width = layout.width + 2 * MARGIN, height = layout.height + 2 * MARGIN + (drawing->left_out ? 24 : 0);
-    put_numbers(
+    svg_put_numbers(
         text,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"g\" role=\"img\" viewBox=\"%d %d %.0f %.0f\" width=\"%.0f\" "
         "height=\"%.0f\">\n",
@@ -143,7 +112,7 @@ void iso_drawing_svg(const struct iso_drawing *drawing, bool is_alone, struct is
     if (drawing->left_out) {
         char note[64];
         snprintf(note, sizeof note, "%llu more not drawn", (unsigned long long)drawing->left_out);
-        put_words(text, note, layout.width / 2, layout.height + 16, sizeof note);
+        svg_put_words(text, note, layout.width / 2, layout.height + 16, sizeof note);
     }
     iso_text_put(text, "</svg>\n");
     iso_layout_release(&layout);

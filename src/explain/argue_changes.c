@@ -45,6 +45,47 @@ static void put_kind(struct iso_argument *argument, const char *kind, const stru
     }
 }
 
+/* What the two say, side by side: at the commit, where the history has it. */
+static void put_row(struct iso_argument *argument, const struct iso_party *party, enum iso_mark mark,
+                    const char *format, const struct iso_claim_value *value)
+{
+    const struct iso_history *history = argument->facts->history;
+    bool is_timed = party->transaction != ISO_NONE && (history->flags[party->transaction] & ISO_HAS_CTS);
+    argue_row(argument,
+              (struct iso_argument_row){.when = is_timed ? history->cts[party->transaction] : ISO_ROW_UNTIMED,
+                                        .tie = mark == ISO_MARK_ACTUAL,
+                                        .mark = mark,
+                                        .transaction = party->transaction,
+                                        .when_text = argue_text(argument, "time not known"),
+                                        .point = argue_text(argument, format, value)},
+              format, value);
+}
+
+/* By kind, what was expected and what was found, in terms of the two values. */
+static const struct {
+    const char *kind, *expected, *actual;
+} words[] = {
+    {"missing", "the client wrote %C", "the stream has no row"},
+    {"unwritten", "the client did not write it", "the stream has %C"},
+    {"value", "the client wrote %C", "the stream has %C"},
+    {"aborted", "the client aborted", "the stream has %C"},
+    {"before-image", "the version was %C", "the before image says %C"},
+    {"gap", "the changes left %C", "the stream says %C"},
+    {"other-content", "the row says %C", "its repeat says %C"},
+};
+
+static void add_rows(struct iso_argument *argument, const struct iso_party *party)
+{
+    const struct iso_claim *claim = argument->claim;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(words[i].kind, claim->wrong->kind))
+            continue;
+        argument->line_title = argue_text(argument, "%A as the two say it", claim->key_atom);
+        put_row(argument, party, ISO_MARK_EXPECTED, words[i].expected, &claim->expected);
+        put_row(argument, party, ISO_MARK_ACTUAL, words[i].actual, &claim->actual);
+    }
+}
+
 void argue_changes(struct iso_argument *argument)
 {
     const struct iso_claim *claim = argument->claim;
@@ -53,4 +94,5 @@ void argue_changes(struct iso_argument *argument)
     put_at(argument, "The record that speaks first", 0);
     put_at(argument, "The record that contradicts it", 1);
     put_kind(argument, claim->wrong->kind, party, claim->key_atom);
+    add_rows(argument, party);
 }

@@ -1,7 +1,6 @@
 /* A read that is wrong by itself, whatever the order: INT, G1a, G1b, THINAIR, INCOMPATIBLE, LOSTUPDATE. */
 #include "explain/argument_private.h"
 
-#include <stdio.h>
 #include <string.h>
 
 struct own {
@@ -9,10 +8,17 @@ struct own {
     uint32_t reader, other, operation, key;
 };
 
-static const char *name_of(const struct own *own, uint32_t operation, char text[32])
+static void add_row(struct iso_argument *argument, const struct own *own, uint32_t operation, enum iso_mark mark)
 {
-    snprintf(text, 32, "operation %u", (unsigned)iso_history_step(own->history, own->reader, operation));
-    return text;
+    bool writes = iso_kind_writes(own->history->kind[operation]);
+    argue_row(argument,
+              (struct iso_argument_row){.when = ISO_ROW_UNTIMED,
+                                        .mark = mark,
+                                        .transaction = own->reader,
+                                        .when_text = argue_text(argument, "%O", own->reader, operation),
+                                        .point = writes ? argue_written(argument, operation)
+                                                        : argue_text(argument, "read %V", operation)},
+              "%T %W", own->reader, operation);
 }
 
 /* ---- INT ---- */
@@ -33,7 +39,6 @@ static uint32_t start_of(const struct own *own)
 static void argue_internal(struct iso_argument *argument, const struct own *own)
 {
     const struct iso_history *history = own->history;
-    char name[32];
     uint32_t start = start_of(own);
     bool is_list = iso_key_is_list(history, own->key);
     argument->line_title = argue_text(argument, "%K within transaction %A", own->key, history->tid[own->reader]);
@@ -41,7 +46,7 @@ static void argue_internal(struct iso_argument *argument, const struct own *own)
         if (history->key[o] != own->key)
             continue;
         argue_step(argument, "%T %W in its %O.", own->reader, o, own->reader, o);
-        argue_row_at(argument, name_of(own, o, name), ISO_MARK_EXPECTED, "%T %W", own->reader, o);
+        add_row(argument, own, o, ISO_MARK_EXPECTED);
     }
     if (argument->claim->expected.given && !is_list)
         argue_step(argument, "Nothing that it did after that changed %k: it had to read %C.", own->key,
@@ -53,7 +58,7 @@ static void argue_internal(struct iso_argument *argument, const struct own *own)
                    own->reader, own->key);
     argue_step(argument, "However, in its %O it read %V: a contradiction.", own->reader, own->operation,
                own->operation);
-    argue_row_at(argument, name_of(own, own->operation, name), ISO_MARK_ACTUAL, "%T %W", own->reader, own->operation);
+    add_row(argument, own, own->operation, ISO_MARK_ACTUAL);
 }
 
 /* ---- writers that nobody may read ---- */
@@ -161,6 +166,10 @@ void argue_own(struct iso_argument *argument)
     const struct iso_claims *claims = argument->facts->claims;
     const struct iso_claim *claim = argument->claim;
     const char *axiom = claim->wrong->axiom;
+    if (argue_is_query(argument)) {
+        argue_query(argument);
+        return;
+    }
     struct own own = {.history = argument->facts->history,
                       .reader = iso_claim_party(claims, claim, 0)->transaction,
                       .other = claim->party_count > 1 ? iso_claim_party(claims, claim, 1)->transaction : ISO_NONE,

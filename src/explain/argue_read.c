@@ -120,13 +120,65 @@ static void put_actual(struct iso_argument *argument, const struct read *read)
 
 /* ---- the time line ---- */
 
-enum { TIE_VERSION = 0, TIE_MORE = 1, TIE_READ_AFTER = 2, TIE_READ_BEFORE = -1 };
+enum { TIE_MORE = 1, TIE_READ_AFTER = 2, TIE_READ_BEFORE = -1, MOST_AROUND = 8 };
 
 static void add_version(struct iso_argument *argument, const struct read *read, uint32_t writer, enum iso_mark mark)
 {
     uint32_t write = argue_last_write(read->history, writer, read->key);
     if (write != ISO_NONE)
-        argue_row(argument, read->history->cts[writer], TIE_VERSION, mark, "%T %W", writer, write);
+        argue_row(argument,
+                  (struct iso_argument_row){.when = read->history->cts[writer],
+                                            .mark = mark,
+                                            .transaction = writer,
+                                            .point = argue_written(argument, write)},
+                  "%T %W", writer, write);
+}
+
+/* The initial value, where it is what was expected or found. */
+static void add_initial(struct iso_argument *argument, const struct read *read, const struct iso_claim_value *value,
+                        enum iso_mark mark)
+{
+    argue_row(argument,
+              (struct iso_argument_row){.tie = ISO_ROW_INITIAL,
+                                        .mark = mark,
+                                        .transaction = ISO_NONE,
+                                        .point = argue_text(argument, "%C", value),
+                                        .only_drawn = true},
+              "%k starts with %C", read->key, value);
+}
+
+/* The versions between those that matter, with one before and one after them: a picture has room for some, the newest. */
+static void add_versions_around(struct iso_argument *argument, const struct read *read, uint32_t expected,
+                                uint32_t actual)
+{
+    const struct iso_facts *facts = argument->facts;
+    uint32_t count, seen = 0;
+    const struct iso_key_version *versions = iso_facts_versions(facts, read->key, &count);
+    while (seen < count && iso_moment_sees(&read->moment, read->history->cts[versions[seen].transaction]))
+        seen++;
+    uint32_t low = seen ? seen - 1 : 0, end = seen, drawn = 0;
+    const uint32_t writers[] = {expected, actual};
+    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
+        uint32_t at = writers[i] == ISO_NONE ? ISO_NONE : iso_facts_version_of(facts, read->key, writers[i]);
+        low = at < low ? at : low;
+        end = at != ISO_NONE && at >= end ? at + 1 : end;
+    }
+    for (uint32_t i = end < count ? end + 1 : count; i-- > (low ? low - 1 : 0);) {
+        uint32_t writer = versions[i].transaction;
+        if (writer == expected || writer == actual)
+            continue;
+        if (drawn == MOST_AROUND && i >= low) {
+            argument->versions_left++;
+            continue;
+        }
+        drawn += i >= low;
+        argue_row(argument,
+                  (struct iso_argument_row){.when = read->history->cts[writer],
+                                            .transaction = writer,
+                                            .point = argue_written(argument, versions[i].last_write),
+                                            .only_drawn = true},
+                  "%A %W", read->history->tid[writer], versions[i].last_write);
+    }
 }
 
 static void add_rows(struct iso_argument *argument, const struct read *read)
@@ -134,21 +186,41 @@ static void add_rows(struct iso_argument *argument, const struct read *read)
     const struct iso_claim *claim = read->claim;
     uint32_t expected = has_version(read, &claim->writer_expected) ? claim->writer_expected.transaction : ISO_NONE;
     uint32_t actual = has_version(read, &claim->writer_actual) ? claim->writer_actual.transaction : ISO_NONE;
+    const char *kind = claim->wrong->kind ? claim->wrong->kind : "";
     argument->line_title = argue_text(argument, "%K over time", read->key);
     if (expected != ISO_NONE)
         add_version(argument, read, expected, ISO_MARK_EXPECTED);
+    else if (*kind && claim->expected.given)
+        add_initial(argument, read, &claim->expected, ISO_MARK_EXPECTED);
     if (actual != ISO_NONE && actual != expected)
         add_version(argument, read, actual, ISO_MARK_ACTUAL);
+    else if (!strcmp(kind, "stale"))
+        add_initial(argument, read, &claim->actual, ISO_MARK_ACTUAL);
+    if (actual == ISO_NONE || !strcmp(kind, "intermediate")) {
+        argument->inside = claim->writer_actual.transaction;
+        argument->inside_text = argument->inside == ISO_NONE ? 0 : argue_text(argument, "%C", &claim->actual);
+    }
     bool is_older = actual != ISO_NONE && expected != ISO_NONE && actual != expected &&
                     iso_facts_version_of(argument->facts, read->key, actual) <
                         iso_facts_version_of(argument->facts, read->key, expected);
     uint32_t behind_actual = is_older ? versions_after(argument, read, actual) : 0;
     uint32_t behind_expected = is_older ? versions_after(argument, read, expected) : 0;
     if (behind_actual > behind_expected + 1)
-        argue_row(argument, read->history->cts[actual], TIE_MORE, ISO_MARK_MORE, "%u more versions",
-                  (uint64_t)(behind_actual - behind_expected - 1));
-    argue_row(argument, read->moment.at, read->moment.inclusive ? TIE_READ_AFTER : TIE_READ_BEFORE, ISO_MARK_READ,
+        argue_row(
+            argument,
+            (struct iso_argument_row){
+                .when = read->history->cts[actual], .tie = TIE_MORE, .mark = ISO_MARK_MORE, .transaction = ISO_NONE},
+            "%u more versions", (uint64_t)(behind_actual - behind_expected - 1));
+    argue_row(argument,
+              (struct iso_argument_row){
+                  .when = read->moment.at,
+                  .tie = read->moment.inclusive ? TIE_READ_AFTER : TIE_READ_BEFORE,
+                  .mark = ISO_MARK_READ,
+                  .transaction = read->reader,
+                  .point = argue_text(argument, claim->expected.given ? "found %C, expected %C" : "found %C",
+                                      &claim->actual, &claim->expected)},
               claim->is_serial ? "%T commits; it found %C" : "%T reads %C", read->reader, &claim->actual);
+    add_versions_around(argument, read, expected, actual);
 }
 
 static void add_edges(struct iso_argument *argument, const struct read *read)

@@ -31,9 +31,17 @@ static void add_holder(struct iso_argument *argument, uint32_t transaction, uint
     uint64_t from = open_from(history, transaction, write), to = history->cts[transaction];
     argue_step(argument, "%T %W in its %O. It was at work on %k from %M to %M.", transaction, write, transaction, write,
                history->key[write], from, to);
-    argue_row(argument, from, 1, ISO_MARK_NONE, "%T begins", transaction);
-    argue_row(argument, to, 0, ISO_MARK_NONE, "%T commits, and %W", transaction,
-              argue_last_write(history, transaction, history->key[write]));
+    bool is_late = !has(history, transaction, ISO_HAS_STS) || from != history->sts[transaction];
+    uint32_t last = argue_last_write(history, transaction, history->key[write]);
+    argue_row(argument,
+              (struct iso_argument_row){.when = from,
+                                        .tie = 1,
+                                        .transaction = transaction,
+                                        .point = is_late ? argue_text(argument, "locks it") : 0},
+              "%T begins", transaction);
+    argue_row(argument,
+              (struct iso_argument_row){.when = to, .transaction = transaction, .point = argue_written(argument, last)},
+              "%T commits, and %W", transaction, last);
 }
 
 /* A read of the key before the reader's own first write of it, which found what the other wrote; ISO_NONE: none. */
@@ -81,6 +89,9 @@ static void argue_conflict(struct iso_argument *argument)
     argue_step(argument, "%M is before %M and %M is before %M: the two overlap.",
                open_from(history, later, later_write), history->cts[earlier], open_from(history, earlier, write),
                history->cts[later]);
+    uint64_t from = open_from(history, later, later_write), other = open_from(history, earlier, write);
+    argument->overlap_from = from > other ? from : other;
+    argument->overlap_to = history->cts[later] < history->cts[earlier] ? history->cts[later] : history->cts[earlier];
     put_visible(argument, earlier, later, key);
     argue_step(argument,
                "However, of two overlapping writers of one key snapshot isolation lets only one commit, and both "
@@ -108,8 +119,17 @@ static void argue_session(struct iso_argument *argument)
     argue_step(argument, "However, %T %s at %M, which is %s that: a contradiction.", later,
                is_serial ? "stands in commit order" : "took its snapshot", position,
                position < before ? "before" : "not after");
-    argue_row(argument, position, -1, ISO_MARK_READ, is_serial ? "%T commits" : "%T takes its snapshot", later);
-    argue_row(argument, before, 0, ISO_MARK_NONE, "%T commits", earlier);
+    argue_row(argument,
+              (struct iso_argument_row){.when = position,
+                                        .tie = -1,
+                                        .mark = ISO_MARK_READ,
+                                        .transaction = later,
+                                        .point = argue_text(argument, is_serial ? "commits" : "takes its snapshot")},
+              is_serial ? "%T commits" : "%T takes its snapshot", later);
+    argue_row(
+        argument,
+        (struct iso_argument_row){.when = before, .transaction = earlier, .point = argue_text(argument, "commits")},
+        "%T commits", earlier);
     argue_edge(argument, earlier, later, "so", "session");
 }
 
@@ -121,8 +141,14 @@ static void argue_interval(struct iso_argument *argument, uint32_t transaction)
     uint64_t sts = history->sts[transaction], cts = history->cts[transaction];
     argument->line_title = argue_text(argument, "transaction %A over time", history->tid[transaction]);
     argue_step(argument, "%T has sts %M and cts %M.", transaction, sts, cts);
-    argue_row(argument, sts, 0, ISO_MARK_NONE, "%T begins (sts)", transaction);
-    argue_row(argument, cts, 1, ISO_MARK_NONE, "%T commits (cts)", transaction);
+    argue_row(
+        argument,
+        (struct iso_argument_row){.when = sts, .transaction = transaction, .point = argue_text(argument, "begins")},
+        "%T begins (sts)", transaction);
+    argue_row(argument,
+              (struct iso_argument_row){
+                  .when = cts, .tie = 1, .transaction = transaction, .point = argue_text(argument, "commits")},
+              "%T commits (cts)", transaction);
     if (sts > cts)
         argue_step(argument, "However, it would have committed before it began: a contradiction.");
     else if (sts == cts && has(history, transaction, ISO_WRITES))
@@ -134,9 +160,48 @@ static void argue_interval(struct iso_argument *argument, uint32_t transaction)
         if (ots != sts) {
             argue_step(argument, "However, its %O has a timestamp of its own, %M, outside of that: a contradiction.",
                        transaction, o, ots);
-            argue_row(argument, ots, 2, ISO_MARK_ACTUAL, "%T's %O (ots)", transaction, transaction, o);
+            argue_row(argument,
+                      (struct iso_argument_row){.when = ots,
+                                                .tie = 2,
+                                                .mark = ISO_MARK_ACTUAL,
+                                                .transaction = transaction,
+                                                .point = argue_text(argument, "%O", transaction, o)},
+                      "%T's %O (ots)", transaction, transaction, o);
         }
     }
+}
+
+/* When the transaction of an xid committed, as the positions have it. */
+static void add_xid(struct iso_argument *argument, uint64_t xid)
+{
+    const struct iso_history *history = argument->facts->history;
+    for (uint32_t t = 0; t < history->transaction_count && xid; t++) {
+        if (!history->xid || history->xid[t] != xid || !has(history, t, ISO_HAS_CTS))
+            continue;
+        argue_row(argument,
+                  (struct iso_argument_row){
+                      .when = history->cts[t], .transaction = t, .point = argue_text(argument, "xid %u commits", xid)},
+                  "transaction %A commits, xid %u", history->tid[t], xid);
+        return;
+    }
+}
+
+static void add_snapshot(struct iso_argument *argument, uint32_t transaction, uint64_t unseen, uint64_t seen)
+{
+    const char *format = seen ? "not xid %u, but xid %u" : "does not see xid %u";
+    const struct iso_history *history = argument->facts->history;
+    argument->line_title = argue_text(argument, "commits over time");
+    add_xid(argument, unseen);
+    add_xid(argument, seen);
+    if (has(history, transaction, ISO_HAS_STS))
+        argue_row(argument,
+                  (struct iso_argument_row){.when = history->sts[transaction],
+                                            .tie = 2,
+                                            .mark = ISO_MARK_READ,
+                                            .transaction = transaction,
+                                            .point = argue_text(argument, format, unseen, seen)},
+                  seen ? "%T does not see xid %u, and sees xid %u" : "%T does not see xid %u", transaction, unseen,
+                  seen);
 }
 
 static void argue_snapshots(struct iso_argument *argument, uint32_t transaction)
@@ -165,12 +230,22 @@ static void argue_snapshots(struct iso_argument *argument, uint32_t transaction)
         else
             argue_step(argument, "However, %T does not see xid %u: a contradiction.", transaction,
                        (uint64_t)snapshot_violation->only_earlier);
+        add_snapshot(argument, transaction, snapshot_violation->only_earlier, snapshot_violation->only_later);
         return;
     }
     argue_step(argument,
                "%T's snapshot neither contains all that the one before it sees nor comes before it: a "
                "contradiction.",
                transaction);
+}
+
+static void add_commit(struct iso_argument *argument, uint32_t transaction, uint32_t write)
+{
+    argue_row(argument,
+              (struct iso_argument_row){.when = argument->facts->history->cts[transaction],
+                                        .transaction = transaction,
+                                        .point = argue_text(argument, "%W", write)},
+              "%T commits, and %W", transaction, write);
 }
 
 static void argue_shared(struct iso_argument *argument, uint32_t transaction, uint32_t other)
@@ -188,8 +263,8 @@ static void argue_shared(struct iso_argument *argument, uint32_t transaction, ui
         argue_step(argument,
                    "However, both committed at %M: nothing says which version of %k comes first, a contradiction.",
                    history->cts[transaction], key);
-        argue_row(argument, history->cts[transaction], 0, ISO_MARK_NONE, "%T commits, and %W", transaction, o);
-        argue_row(argument, history->cts[other], 0, ISO_MARK_NONE, "%T commits, and %W", other, theirs);
+        add_commit(argument, transaction, o);
+        add_commit(argument, other, theirs);
         argue_edge(argument, transaction, other, "ww", "%k: one cts", key);
         return;
     }

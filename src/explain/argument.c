@@ -10,7 +10,7 @@
 
 /* ---- words ---- */
 
-static void put_operation_value(struct iso_text *text, const struct iso_history *history, uint32_t operation)
+void argue_put_operation_value(struct iso_text *text, const struct iso_history *history, uint32_t operation)
 {
     uint32_t value = history->value[operation];
     if (iso_kind_of(history, operation) == ISO_READ_LIST)
@@ -20,8 +20,8 @@ static void put_operation_value(struct iso_text *text, const struct iso_history 
         argue_put_atom(text, &history->atoms, value);
 }
 
-static void put_claim_value(struct iso_text *text, const struct iso_argument *argument,
-                            const struct iso_claim_value *value)
+void argue_put_claim_value(struct iso_text *text, const struct iso_argument *argument,
+                           const struct iso_claim_value *value)
 {
     const struct iso_claims *claims = argument->facts->claims;
     if (value->is_list)
@@ -30,8 +30,7 @@ static void put_claim_value(struct iso_text *text, const struct iso_argument *ar
         argue_put_atom(text, &claims->history->atoms, value->count ? *iso_claim_elements(claims, value) : ISO_ABSENT);
 }
 
-/* As a wall-clock time where that was asked for. */
-static void put_stamp(struct iso_text *text, const struct iso_argument *argument, uint64_t timestamp)
+void iso_argument_put_stamp(const struct iso_argument *argument, uint64_t timestamp, struct iso_text *text)
 {
     char raw[ISO_STAMP_TEXT], wall[ISO_WALL_TEXT];
     bool is_clock = iso_wall_text(argument->wall, argument->facts->history, timestamp, wall);
@@ -66,7 +65,7 @@ static void put_write(struct iso_text *text, const struct iso_history *history, 
         break;
     case ISO_APPEND:
         iso_text_put(text, "appended ");
-        put_operation_value(text, history, operation);
+        argue_put_operation_value(text, history, operation);
         iso_text_put(text, " to ");
         argue_put_atom(text, atoms, key);
         break;
@@ -74,7 +73,7 @@ static void put_write(struct iso_text *text, const struct iso_history *history, 
         iso_text_put(text, iso_kind_writes(history->kind[operation]) ? "wrote " : "read ");
         argue_put_atom(text, atoms, key);
         iso_text_put(text, " = ");
-        put_operation_value(text, history, operation);
+        argue_put_operation_value(text, history, operation);
     }
 }
 
@@ -122,13 +121,13 @@ static void put_directive(struct iso_argument *argument, char directive, va_list
         argue_put_atom(text, &history->atoms, va_arg(*values, iso_atom));
         break;
     case 'V':
-        put_operation_value(text, history, va_arg(*values, uint32_t));
+        argue_put_operation_value(text, history, va_arg(*values, uint32_t));
         break;
     case 'C':
-        put_claim_value(text, argument, va_arg(*values, const struct iso_claim_value *));
+        argue_put_claim_value(text, argument, va_arg(*values, const struct iso_claim_value *));
         break;
     case 'M':
-        put_stamp(text, argument, va_arg(*values, uint64_t));
+        iso_argument_put_stamp(argument, va_arg(*values, uint64_t), text);
         break;
     case 'O':
         transaction = va_arg(*values, uint32_t);
@@ -203,26 +202,25 @@ static void insert_row(struct iso_argument *argument, struct iso_argument_row ro
     argument->rows[at] = row;
 }
 
-void argue_row(struct iso_argument *argument, uint64_t when, int tie, enum iso_mark mark, const char *format, ...)
+void argue_row(struct iso_argument *argument, struct iso_argument_row row, const char *format, ...)
 {
-    struct iso_argument_row row = {.when = when, .tie = tie, .mark = mark};
     va_list values;
+    if (row.mark == ISO_MARK_MORE)
+        row.when_text = argue_text(argument, "");
+    else if (row.tie == ISO_ROW_INITIAL)
+        row.when_text = argue_text(argument, "at first");
+    else if (row.when != ISO_ROW_UNTIMED)
+        row.when_text = argue_text(argument, "%M", row.when);
     va_start(values, format);
-    row.when_text = argue_text(argument, mark == ISO_MARK_MORE ? "" : "%M", when);
     row.what_text = add_text(argument, format, &values);
     va_end(values);
     insert_row(argument, row);
 }
 
-void argue_row_at(struct iso_argument *argument, const char *when, enum iso_mark mark, const char *format, ...)
+uint32_t argue_written(struct iso_argument *argument, uint32_t write)
 {
-    struct iso_argument_row row = {.when = UINT64_MAX, .mark = mark};
-    va_list values;
-    va_start(values, format);
-    row.when_text = argue_text(argument, "%s", when);
-    row.what_text = add_text(argument, format, &values);
-    va_end(values);
-    insert_row(argument, row);
+    uint8_t kind = iso_kind_of(argument->facts->history, write);
+    return argue_text(argument, kind == ISO_DELETE ? "deleted" : kind == ISO_APPEND ? "+ %V" : "%V", write);
 }
 
 void argue_edge(struct iso_argument *argument, uint32_t from, uint32_t to, const char *type, const char *format, ...)
@@ -246,6 +244,11 @@ uint32_t argue_party(struct iso_argument *argument, struct iso_party party)
     ISO_GROW(argument->parties, argument->party_count, argument->party_capacity);
     argument->parties[argument->party_count] = party;
     return argument->party_count++;
+}
+
+const char *iso_mark_word(enum iso_mark mark)
+{
+    return mark == ISO_MARK_EXPECTED ? "expected" : mark == ISO_MARK_ACTUAL ? "found" : NULL;
 }
 
 /* ---- lookups ---- */
@@ -355,10 +358,9 @@ void iso_argument_put_tid(const struct iso_argument *argument, uint32_t index, s
     argue_put_atom(text, &argument->facts->history->atoms, argument->parties[index].tid);
 }
 
-struct iso_argument_origin iso_argument_origin(const struct iso_argument *argument, uint32_t index)
+static struct iso_argument_origin origin_of(const struct iso_history *history, uint32_t transaction)
 {
-    const struct iso_history *history = argument->facts->history;
-    uint64_t origin = history->origin[argument->parties[index].transaction];
+    uint64_t origin = history->origin[transaction];
     uint32_t input = iso_origin_input(origin);
     const char *name = input < history->input_count ? history->inputs[input] : "?", *bracket = strrchr(name, '[');
     size_t digits = bracket ? strspn(bracket + 1, "0123456789") : 0;
@@ -367,11 +369,21 @@ struct iso_argument_origin iso_argument_origin(const struct iso_argument *argume
                                         .is_partition = digits && !strcmp(bracket + 1 + digits, "]")};
 }
 
-void iso_argument_put_origin(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
+struct iso_argument_origin iso_argument_origin(const struct iso_argument *argument, uint32_t index)
 {
-    struct iso_argument_origin origin = iso_argument_origin(argument, index);
+    return origin_of(argument->facts->history, argument->parties[index].transaction);
+}
+
+static void put_origin(struct iso_text *text, const struct iso_history *history, uint32_t transaction)
+{
+    struct iso_argument_origin origin = origin_of(history, transaction);
     iso_text_put(text, origin.name);
     put_number(text, origin.is_partition ? " offset " : ":", origin.offset);
+}
+
+void iso_argument_put_origin(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
+{
+    put_origin(text, argument->facts->history, argument->parties[index].transaction);
 }
 
 /* What PostgreSQL calls the transaction: its positions are numbers of ours. */
@@ -389,11 +401,16 @@ static void put_postgres_names(struct iso_text *text, const struct iso_history *
 
 void iso_argument_put_party(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
 {
+    iso_argument_put_transaction(argument, argument->parties[index], text);
+}
+
+void iso_argument_put_transaction(const struct iso_argument *argument, struct iso_party party, struct iso_text *text)
+{
     static const char *const statuses[] = {"", ", aborted", ", outcome unknown"};
     const struct iso_history *history = argument->facts->history;
-    uint32_t transaction = argument->parties[index].transaction;
+    uint32_t transaction = party.transaction;
     iso_text_put(text, "transaction ");
-    iso_argument_put_tid(argument, index, text);
+    argue_put_atom(text, &history->atoms, party.tid);
     if (transaction == ISO_NONE) {
         iso_text_put(text, " (not in the history)");
         return;
@@ -402,7 +419,7 @@ void iso_argument_put_party(const struct iso_argument *argument, uint32_t index,
     iso_text_put(text, " (session ");
     argue_put_atom(text, &history->atoms, history->session_atom[history->session[transaction]]);
     iso_text_put(text, ", ");
-    iso_argument_put_origin(argument, index, text);
+    put_origin(text, history, transaction);
     if (flags & ISO_HAS_STS)
         put_named_stamp(text, argument, ", sts ", history->sts[transaction]);
     if (flags & ISO_HAS_CTS)

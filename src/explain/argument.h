@@ -12,7 +12,8 @@
  *       - ...
  *       - However, it read 2, the version that T3 had committed at 5: a contradiction.
  *
- * With it come a time line of what the steps name, and edges for a drawing. Texts are UTF-8, end in NUL, and belong to
+ * With it come a time line of what the steps name, as rows, and edges for a drawing. Lists print the rows one under the
+ * other; pictures arrange them with the transactions (timeline.h). Texts are UTF-8, end in NUL, and belong to
  * the argument; keys and values in them are as hostile as they arrived, except that control characters are escaped.
  * Threads: one at a time.
  */
@@ -32,12 +33,17 @@ enum iso_mark {
 };
 
 struct iso_argument_row {
-    uint64_t when;
-    int tie;            /* order of rows at one moment */
-    uint32_t when_text; /* offsets in `text`; when_text: of an empty text where there is no moment */
-    uint32_t what_text;
+    uint64_t when; /* ISO_ROW_UNTIMED: no timestamp; such rows keep the order in which they were added */
+    int tie;       /* order of rows at one moment: below 0 just before it, 2 just after all that happens at it */
     enum iso_mark mark;
+    uint32_t transaction; /* whose it is; ISO_NONE: nobody's */
+    uint32_t when_text;   /* offsets in `text`; when_text: of an empty text where there is no moment */
+    uint32_t what_text;
+    uint32_t point;  /* the same in a few words, for a picture; 0: a picture does not have it */
+    bool only_drawn; /* a picture has it, a list does not */
 };
+#define ISO_ROW_UNTIMED UINT64_MAX
+enum { ISO_ROW_INITIAL = -100 }; /* the tie of a row that comes before all moments */
 
 struct iso_argument_edge {
     uint32_t from, to; /* parties */
@@ -58,6 +64,9 @@ struct iso_argument {
     uint32_t line_title; /* what the time line is of */
     uint32_t row_count, row_capacity;
     struct iso_argument_row *rows;
+    uint64_t versions_left;            /* which stand between the rows, and are no rows */
+    uint64_t overlap_from, overlap_to; /* two at work at once; equal: none */
+    uint32_t inside, inside_text;      /* what was read is no version: who wrote it, and the value; text 0: it is one */
     uint32_t edge_count, edge_capacity;
     struct iso_argument_edge *edges;
 };
@@ -83,8 +92,15 @@ struct iso_argument_origin iso_argument_origin(const struct iso_argument *argume
 /* "h.jsonl:7", "txns[2] offset 5". */
 void iso_argument_put_origin(const struct iso_argument *argument, uint32_t index, struct iso_text *text);
 
-/* "transaction 9 (session 9, h.jsonl:9, sts 16, cts 18)", for party number `index`. The same as a short name: "9". */
+/* "transaction 9 (session 9, h.jsonl:9, sts 16, cts 18)": of party number `index`, of any. The same as a short name: "9". */
 void iso_argument_put_party(const struct iso_argument *argument, uint32_t index, struct iso_text *text);
+void iso_argument_put_transaction(const struct iso_argument *argument, struct iso_party party, struct iso_text *text);
 void iso_argument_put_tid(const struct iso_argument *argument, uint32_t index, struct iso_text *text);
+
+/* A timestamp, as a wall-clock time where that was asked for. */
+void iso_argument_put_stamp(const struct iso_argument *argument, uint64_t timestamp, struct iso_text *text);
+
+/* "expected", "found", or NULL where a mark needs no word. */
+const char *iso_mark_word(enum iso_mark mark);
 
 #endif

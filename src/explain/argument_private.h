@@ -21,10 +21,17 @@ uint32_t argue_text(struct iso_argument *argument, const char *format, ...);
 void argue_title(struct iso_argument *argument, const char *format, ...);
 void argue_step(struct iso_argument *argument, const char *format, ...);
 
-/* A row of the time line; _row_at: without a moment, in the order of the calls. */
-void argue_row(struct iso_argument *argument, uint64_t when, int tie, enum iso_mark mark, const char *format, ...);
-void argue_row_at(struct iso_argument *argument, const char *when, enum iso_mark mark, const char *format, ...);
+/* A row of the time line, of which the caller fills in all but the texts; `when_text` is needed only of an untimed one. */
+void argue_row(struct iso_argument *argument, struct iso_argument_row row, const char *format, ...);
+
+/* For a row's `point`: what a write left there, "8", "deleted", "+ 3". */
+uint32_t argue_written(struct iso_argument *argument, uint32_t write);
 void argue_edge(struct iso_argument *argument, uint32_t from, uint32_t to, const char *type, const char *format, ...);
+
+/* What an operation read or wrote; what a claim says of a value. */
+void argue_put_operation_value(struct iso_text *text, const struct iso_history *history, uint32_t operation);
+void argue_put_claim_value(struct iso_text *text, const struct iso_argument *argument,
+                           const struct iso_claim_value *value);
 
 /* The party's number, from 0. */
 uint32_t argue_party(struct iso_argument *argument, struct iso_party party);

@@ -83,16 +83,45 @@ static void sort_versions(struct iso_facts *facts, const uint32_t *filled)
     facts->first_version[facts->slot_count] = used;
 }
 
+static void claim_key(struct iso_facts *facts, uint32_t key)
+{
+    if (key != ISO_NONE && facts->slot_of_key[key] == ISO_NONE)
+        facts->slot_of_key[key] = facts->slot_count++;
+}
+
+/* What a row set covers, since one missing row is shown beside all others. */
+static void claim_range(struct iso_facts *facts, uint32_t operation)
+{
+    const struct iso_history *history = facts->history;
+    const struct iso_range *range = operation == ISO_NONE ? NULL : iso_history_set_of(history, operation);
+    for (uint32_t i = 0; range && range->form != ISO_SET_ROW && i < range->count; i++)
+        claim_key(facts, history->key[history->first_operation[range->transaction] + range->first + i]);
+}
+
 static void claim_keys(struct iso_facts *facts)
 {
     const struct iso_claims *claims = facts->claims;
     for (uint32_t key = 0; key < facts->history->key_count; key++)
         facts->slot_of_key[key] = ISO_NONE;
     for (uint32_t i = 0; i < claims->count; i++) {
-        uint32_t key = claims->list[i].key;
-        if (key != ISO_NONE && facts->slot_of_key[key] == ISO_NONE)
-            facts->slot_of_key[key] = facts->slot_count++;
+        claim_key(facts, claims->list[i].key);
+        claim_range(facts, claims->list[i].operation);
     }
+}
+
+/* Where no row set is, nobody asks. */
+static void find_initial(struct iso_facts *facts)
+{
+    const struct iso_history *history = facts->history;
+    for (uint32_t i = 0; history->ranges.count && i < history->initial_count; i++)
+        if (facts->slot_of_key[history->initial_key[i]] != ISO_NONE)
+            iso_number_map_put(&facts->initial, history->initial_key[i], i);
+}
+
+iso_atom iso_facts_initial(const struct iso_facts *facts, uint32_t key)
+{
+    uint32_t write = iso_number_map_get(&facts->initial, key);
+    return write == ISO_NUMBER_NONE ? facts->history->initial_value : facts->history->initial_of_key[write];
 }
 
 void iso_facts_init(struct iso_facts *facts, const struct iso_claims *claims)
@@ -100,6 +129,7 @@ void iso_facts_init(struct iso_facts *facts, const struct iso_claims *claims)
     *facts = (struct iso_facts){.history = claims->history, .claims = claims};
     facts->slot_of_key = iso_allocate((claims->history->key_count + 1) * sizeof *facts->slot_of_key);
     claim_keys(facts);
+    find_initial(facts);
     facts->first_version = iso_allocate_zeroed(facts->slot_count + 1, sizeof *facts->first_version);
     uint32_t *filled = iso_allocate_zeroed(facts->slot_count + 1, sizeof *filled);
     for_each_write(facts, count_write, NULL);
@@ -116,6 +146,7 @@ void iso_facts_release(struct iso_facts *facts)
     iso_free(facts->slot_of_key);
     iso_free(facts->first_version);
     iso_free(facts->versions);
+    iso_number_map_release(&facts->initial);
     *facts = (struct iso_facts){.history = NULL};
 }
 

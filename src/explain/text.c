@@ -37,7 +37,7 @@ static size_t widest(const struct iso_argument *argument)
     size_t width = 0;
     for (uint32_t i = 0; i < argument->row_count; i++) {
         size_t length = strlen(iso_argument_text(argument, argument->rows[i].when_text));
-        width = length > width ? length : width;
+        width = length > width && !argument->rows[i].only_drawn ? length : width;
     }
     return width;
 }
@@ -52,6 +52,8 @@ static void put_rows(struct iso_output *output, const struct iso_argument *argum
     iso_output_text(output, ":\n");
     for (uint32_t i = 0; i < argument->row_count; i++) {
         const struct iso_argument_row *row = &argument->rows[i];
+        if (row->only_drawn)
+            continue;
         iso_output_text(output, "      ");
         for (int pad = width - (int)strlen(iso_argument_text(argument, row->when_text)); pad > 0; pad--)
             iso_output_char(output, ' ');

@@ -35,6 +35,8 @@ static void build(struct iso_history *history)
     add(history, 4, ISO_DELETE, ISO_ABSENT);
     add_list(history);
     iso_history_begin(history, 6, 2, ISO_COMMITTED, iso_origin(0, 6)); /* nothing at all */
+    add(history, 7, ISO_READ, 4);
+    iso_history_range(history, &(struct iso_range){.from = ISO_ABSENT, .to = ISO_ABSENT}, 1);
     FUZZ_CHECK(iso_history_finish(history, &error) == ISO_OK);
 }
 

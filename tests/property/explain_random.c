@@ -1,5 +1,6 @@
 /* Explanations of random histories: every violation that chronos finds, at either level, comes back out of its JSON as
- * what it was, and is argued to an end: one contradiction, and for a read the newest visible version shown to be that.
+ * what it was, and is argued to an end: one contradiction, and for a read the newest visible version shown to be that. Its
+ * time line stands in order, and has who is blamed at the moments that the history has.
  *
  * explain_random [--histories N] [--seed S]
  */
@@ -9,7 +10,7 @@
 #include <string.h>
 
 #include "chronos/chronos.h"
-#include "explain/argument.h"
+#include "explain/timeline.h"
 #include "report/report.h"
 #include "tests/support/arguments.h"
 #include "tests/support/capture.h"
@@ -81,6 +82,56 @@ static const char *fault_of(const struct iso_argument *argument, const struct is
     return NULL;
 }
 
+/* An instant's timestamp, or the wrong one. */
+static bool is_at(const struct iso_timeline *timeline, uint32_t instant, bool is_known, uint64_t when)
+{
+    if (!is_known || instant == ISO_NONE)
+        return !is_known && instant == ISO_NONE;
+    return instant < timeline->instant_count && timeline->instants[instant].when == when;
+}
+
+static bool are_bars_placed(const struct iso_history *history, const struct iso_timeline *timeline)
+{
+    for (uint32_t i = 0; i < timeline->bar_count; i++) {
+        const struct iso_timeline_bar *bar = &timeline->bars[i];
+        uint8_t flags = history->flags[bar->transaction];
+        if (bar->lane >= timeline->lane_count ||
+            !is_at(timeline, bar->from, flags & ISO_HAS_STS, history->sts[bar->transaction]) ||
+            !is_at(timeline, bar->to, flags & ISO_HAS_CTS, history->cts[bar->transaction]))
+            return false;
+    }
+    return timeline->bar_count &&
+           timeline->bars[0].is_blamed + (timeline->bar_count > 1 && timeline->bars[1].is_blamed);
+}
+
+static bool are_points_placed(const struct iso_timeline *timeline)
+{
+    for (uint32_t i = 0; i < timeline->point_count; i++) {
+        const struct iso_timeline_point *point = &timeline->points[i];
+        if (point->instant >= timeline->instant_count || (i && point->instant < point[-1].instant) ||
+            (point->bar != ISO_NONE && point->bar >= timeline->bar_count))
+            return false;
+    }
+    for (uint32_t i = 0; i + 1 < timeline->instant_count; i++)
+        if (timeline->instants[i].when > timeline->instants[i + 1].when)
+            return false;
+    return true;
+}
+
+static const char *fault_of_timeline(const struct iso_argument *argument)
+{
+    struct iso_timeline timeline;
+    const char *fault = NULL;
+    if (!iso_timeline_init(&timeline, argument))
+        fault = "has no time line";
+    else if (!are_bars_placed(argument->facts->history, &timeline))
+        fault = "has transactions at other moments than theirs";
+    else if (!are_points_placed(&timeline))
+        fault = "has a time line out of order";
+    iso_timeline_release(&timeline);
+    return fault;
+}
+
 static const char *check_arguments(const struct iso_claims *claims, const struct iso_verdict *verdict,
                                    struct statistics *statistics)
 {
@@ -93,6 +144,7 @@ static const char *check_arguments(const struct iso_claims *claims, const struct
         fault = is_same(claims, &claims->list[i], &verdict->violations[i])
                     ? fault_of(&argument, &verdict->violations[i])
                     : "is not of what was found";
+        fault = fault ? fault : fault_of_timeline(&argument);
         statistics->violations++;
         statistics->timelines += argument.row_count > 0;
         iso_argument_release(&argument);

@@ -82,6 +82,10 @@ check axioms
 cases=$here/../../data/explain
 "$program" explain --html cycle.html "$cases/CYCLE-G-SIb/history.jsonl" "$cases/CYCLE-G-SIb/verdict.json" >/dev/null
 check cycle
+for name in EXT-stale-many EXT-missing-row-many TIMESTAMP-cts-cycle CDC-gap; do
+    "$program" explain --html "$name.html" "$cases/$name/history.jsonl" "$cases/$name/verdict.json" >/dev/null
+    check "$name"
+done
 
 # Keys, values, ids and the file's name are as hostile and as long as can be.
 evil='<img src=x onerror=window.pwned=1><b id=pwned>\u0022\u0027&amp;]]>\u202e\u0000\ud83d\ude00'
@@ -90,6 +94,7 @@ cat >"<b class=pwned>.jsonl" <<END
 {"tid":"$evil","sid":"$long","sts":1,"cts":2,"ops":[{"t":"w","k":"$evil","v":"$long"},{"t":"w","k":"$long","v":"$evil"}]}
 {"tid":"$long","sid":"$evil","sts":3,"cts":4,"ops":[{"t":"r","k":"$evil","v":"</script><script>window.pwned=1</script>"},{"t":"r","k":"$long","v":null}]}
 END
+printf '{"tid":"rows","sid":"%s","sts":5,"cts":6,"ops":[{"t":"q","rows":{"%s":"%s"}}]}\n' "$evil" "$evil" "$long" >>"<b class=pwned>.jsonl"
 "$program" check --quiet --html hostile.html "<b class=pwned>.jsonl" >/dev/null
 check hostile
 "$program" check --quiet --html good.html "$here/../../cli/data/good.jsonl" >/dev/null

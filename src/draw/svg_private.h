@@ -1,0 +1,16 @@
+/* What pictures are written with. Private to draw; no state. */
+#ifndef ISO_DRAW_SVG_PRIVATE_H
+#define ISO_DRAW_SVG_PRIVATE_H
+
+#include "base/text.h"
+
+/* As printf, of numbers only and at most 255 bytes: what others wrote goes through iso_escape_xml. */
+__attribute__((format(printf, 2, 3))) void svg_put_numbers(struct iso_text *text, const char *format, ...);
+
+/* A <title>, which browsers show as a tooltip: one line, or two. */
+void svg_put_title(struct iso_text *text, const char *first, const char *second);
+
+/* A <text> whose middle line is at y, of at most so many letters. */
+void svg_put_words(struct iso_text *text, const char *words, double x, double y, size_t most);
+
+#endif
