@@ -177,7 +177,7 @@ static void archive_queries(struct iso_archive *archive, struct iso_pipeline *pi
         return;
     ISO_ARCHIVE_AS(archive, "queries->found", pipeline->queries.found);
     archive_reported(archive, &pipeline->queries.reported);
-    iso_archive_expect(archive, !archive->restoring); /* its rows are not saved yet */
+    iso_rowsets_archive(archive, pipeline->queries.engine);
 }
 
 void iso_pipeline_archive(struct iso_archive *archive, struct iso_pipeline *pipeline)
