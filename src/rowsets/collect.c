@@ -1,5 +1,4 @@
 /* Texts that nobody needs any more: once half of them may be such, those that are needed go to a new table. */
-#include "base/index.h"
 #include "rowsets/rowsets_private.h"
 
 enum { MANY = 1 << 16 };
