@@ -18,6 +18,8 @@ static void archive_tables(struct iso_archive *archive, struct iso_rowsets *engi
         engine->tables[i].columns = NULL;
         engine->tables[i].chunks = NULL;
         engine->tables[i].altered = NULL;
+        engine->tables[i].indexes = NULL; /* made again when they are asked for */
+        engine->tables[i].index_count = engine->tables[i].index_capacity = 0;
     }
     for (uint32_t i = 0; i < engine->table_count; i++) {
         struct rowsets_table *table = &engine->tables[i];
@@ -152,6 +154,7 @@ void iso_rowsets_archive(struct iso_archive *archive, struct iso_rowsets *engine
     ISO_ARCHIVE_AS(archive, "floor", engine->floor);
     ISO_ARCHIVE_AS(archive, "has_watermark", engine->has_watermark);
     ISO_ARCHIVE_AS(archive, "ended", engine->ended);
+    ISO_ARCHIVE_AS(archive, "visit", engine->visit);
     ISO_ARCHIVE_AS(archive, "atoms_kept", engine->atoms_kept);
     ISO_ARCHIVE_AS(archive, "stats", engine->stats);
     ISO_ARCHIVE_AS(archive, "query_bytes", engine->query_bytes);

@@ -92,7 +92,7 @@ void rowsets_make_maps(struct iso_rowsets *engine)
 void rowsets_collect(struct iso_rowsets *engine)
 {
     struct collection collection = {.old = &engine->atoms};
-    if (!engine->options.collects_soon && engine->atoms.count < 2 * engine->atoms_kept + MANY)
+    if (!engine->options.of_few && engine->atoms.count < 2 * engine->atoms_kept + MANY)
         return;
     iso_atoms_init(&collection.atoms);
     move_tables(&collection, engine);

@@ -153,12 +153,10 @@ static bool is_before(const struct rowsets_place *place, const struct rowsets_pl
     return place->chunk < end->chunk || (place->chunk == end->chunk && place->at < end->at);
 }
 
-/* Each row that may lie between the bounds; and those that nobody but the transaction itself wrote so far. */
-static void visit_rows(struct judge *judge, visit function)
+static void visit_bounds(struct judge *judge, visit function)
 {
     const struct iso_rowsets *engine = judge->engine;
     const struct rowsets_table *table = &engine->tables[judge->table];
-    const struct rowsets_query *query = judge->query;
     for (struct rowsets_place at = judge->from; is_before(&at, &judge->to) && at.chunk < table->chunk_count;) {
         const struct rowsets_chunk *chunk = &table->chunks[at.chunk];
         if (at.at == chunk->count) {
@@ -168,20 +166,79 @@ static void visit_rows(struct judge *judge, visit function)
         uint32_t row = chunk->rows[at.at++];
         function(judge, row, engine->rows[row].parts);
     }
-    for (uint32_t i = 0; i < query->own_count; i++)
-        if ((!i || query->owns[i - 1].parts != query->owns[i].parts) &&
-            rowsets_find_row(engine, judge->table, query->owns[i].parts) == ISO_NONE)
-            function(judge, ISO_NONE, query->owns[i].parts);
+}
+
+/* Each once; numbers of rows that are gone may be another table's. */
+static void visit_entries(struct judge *judge, uint32_t entry, visit function)
+{
+    struct iso_rowsets *engine = judge->engine;
+    for (; entry != ISO_NONE; entry = judge->index->entries[entry].next) {
+        struct rowsets_row *row = &engine->rows[judge->index->entries[entry].row];
+        if (row->table != judge->table || row->visit == engine->visit)
+            continue;
+        row->visit = engine->visit;
+        function(judge, judge->index->entries[entry].row, row->parts);
+    }
+}
+
+/* Each row that may belong to the answer; and those that nobody but the transaction itself wrote so far, or wrote again. */
+static void visit_rows(struct judge *judge, visit function)
+{
+    struct iso_rowsets *engine = judge->engine;
+    const struct rowsets_query *query = judge->query;
+    if (!++engine->visit) {
+        for (uint32_t i = 0; i < engine->row_count; i++)
+            engine->rows[i].visit = 0;
+        engine->visit = 1;
+    }
+    if (!judge->index) {
+        visit_bounds(judge, function);
+    } else {
+        visit_entries(judge, rowsets_index_first(judge->index, judge->hash), function);
+        visit_entries(judge, judge->index->loose, function);
+    }
+    for (uint32_t i = 0; i < query->own_count; i++) {
+        uint32_t row = ISO_NONE;
+        if (i && query->owns[i - 1].parts == query->owns[i].parts)
+            continue;
+        row = rowsets_find_row(engine, judge->table, query->owns[i].parts);
+        if (row == ISO_NONE || (judge->index && engine->rows[row].visit != engine->visit))
+            function(judge, row, query->owns[i].parts);
+    }
+}
+
+static uint64_t count_rows(const struct judge *judge, uint64_t limit)
+{
+    const struct rowsets_table *table = &judge->engine->tables[judge->table];
+    uint64_t rows = judge->query->own_count;
+    for (uint32_t c = judge->from.chunk; c <= judge->to.chunk && c < table->chunk_count && rows <= limit; c++)
+        rows += table->chunks[c].count;
+    return rows;
+}
+
+/* Where there are many rows between the bounds, an equality may find fewer. */
+static void choose_index(struct judge *judge)
+{
+    enum { FEW = 64 };
+    struct iso_rowsets *engine = judge->engine;
+    uint64_t few = engine->options.of_few ? 0 : FEW;
+    if (!judge->has_where || !engine->tables[judge->table].is_whole || count_rows(judge, few) <= few)
+        return;
+    for (uint32_t i = 0; i < judge->where.equality_count && !judge->index; i++) {
+        const struct iso_condition_equality *equality = &judge->where.equalities[i];
+        const struct judge_slot *slot = &judge->slots[equality->column];
+        if (slot->column == ISO_NONE || !iso_condition_is_indexed(&judge->where, equality))
+            continue;
+        judge->index = rowsets_index(engine, judge->table, slot->column, slot->type);
+        judge->hash = iso_scalar_hash(&judge->where.constants[equality->constant]);
+    }
 }
 
 /* Rows that were there count, not those that were, or will be. */
 static bool is_within_limit(struct judge *judge)
 {
-    const struct rowsets_table *table = &judge->engine->tables[judge->table];
-    uint64_t rows = judge->query->own_count, limit = judge->engine->options.scan_limit;
-    for (uint32_t c = judge->from.chunk; c <= judge->to.chunk && c < table->chunk_count && rows <= limit; c++)
-        rows += table->chunks[c].count;
-    if (rows <= limit)
+    uint64_t limit = judge->engine->options.scan_limit;
+    if (count_rows(judge, limit) <= limit)
         return true;
     visit_rows(judge, count_other_row);
     return judge->counted <= limit;
@@ -215,6 +272,7 @@ static void judge_rows(struct judge *judge)
         return;
     rowsets_order_narrow(judge->engine, &judge->engine->tables[judge->table], judge->has_bounds ? &judge->bounds : NULL,
                          &judge->from, &judge->to);
+    choose_index(judge);
     if (!is_within_limit(judge)) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_SCAN_LIMIT, 0);
         return;

@@ -76,7 +76,9 @@ struct judge {
     char **copies; /* of numbers that aggregates refer to */
     uint32_t copy_count, copy_capacity;
 
-    struct rowsets_place from, to; /* the rows that the bounds may cover */
+    struct rowsets_place from, to;     /* the rows that the bounds may cover */
+    const struct rowsets_index *index; /* or those of an equality; NULL: none */
+    uint64_t hash;
     uint32_t looked_at, counted;
     uint32_t reasons;
     uint64_t doubtful_rows;

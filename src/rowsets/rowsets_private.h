@@ -42,6 +42,7 @@ struct rowsets_row {
     uint32_t candidates; /* what transactions of unknown outcome wrote; ISO_NONE: nothing */
     uint32_t serial;     /* counts the rows that had this number */
     bool was_deleted;    /* it has a version that is absent */
+    uint32_t visit;      /* the last visit that came by */
     bool is_number;      /* the key is one integer: */
     int64_t number;
 };
@@ -71,6 +72,18 @@ struct rowsets_part {
     uint32_t integers, texts, negatives;
 };
 
+/* Rows by the value of a column (equal.c). */
+struct rowsets_index {
+    uint32_t column;
+    struct iso_scalar_type type;
+    struct iso_number_map heads; /* by hash: the first entry */
+    struct rowsets_entry {
+        uint32_t row, next; /* ISO_NONE: the last */
+    } * entries;
+    uint32_t count, capacity;
+    uint32_t loose; /* rows that are always looked at */
+};
+
 struct rowsets_table {
     iso_atom name;
     bool is_whole;
@@ -82,8 +95,10 @@ struct rowsets_table {
     uint32_t part_count; /* of the first row's key; `odd_keys` have another number of parts */
     uint32_t odd_keys;
     struct rowsets_part parts[ISO_KEY_PARTS];
-    uint64_t *altered; /* sorted */
+    uint64_t *altered; /* when, in any order */
     uint32_t altered_count, altered_capacity;
+    struct rowsets_index *indexes;
+    uint32_t index_count, index_capacity;
 };
 
 /* ---- transactions ---- */
@@ -185,8 +200,9 @@ struct iso_rowsets {
     /* Scratch. */
     struct rowsets_write *writes; /* of the transaction that is taken */
     uint32_t write_count, write_capacity;
-    uint32_t mark; /* of that transaction */
-    bool in_order; /* no version comes later that belongs before the next one */
+    uint32_t visit; /* counts visits of rows */
+    uint32_t mark;  /* of that transaction */
+    bool in_order;  /* no version comes later that belongs before the next one */
     struct iso_text text;
 };
 
@@ -213,7 +229,8 @@ struct rowsets_target {
     uint32_t table, row, column, cell;
 };
 struct rowsets_target rowsets_target(struct iso_rowsets *engine, uint32_t table, uint32_t column, iso_atom parts);
-void rowsets_put_version(struct iso_rowsets *engine, struct rowsets_target target, struct rowsets_version version);
+/* True: it was not there before, or may not have been. */
+bool rowsets_put_version(struct iso_rowsets *engine, struct rowsets_target target, struct rowsets_version version);
 bool rowsets_is_behind(const struct iso_rowsets *engine, const struct rowsets_version *one,
                        const struct rowsets_version *other);
 /* Whether a cell's version is still there after the row's deletion. */
@@ -254,6 +271,17 @@ void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction);
 
 /* judge.c: what it waits for, or ISO_NONE: it is final. */
 uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last);
+
+/* equal.c */
+const struct rowsets_index *rowsets_index(struct iso_rowsets *engine, uint32_t table, uint32_t column,
+                                          struct iso_scalar_type type);
+uint32_t rowsets_index_first(const struct rowsets_index *index, uint64_t hash); /* ISO_NONE: no row */
+void rowsets_index_value(struct iso_rowsets *engine, struct rowsets_target target, iso_atom value);
+void rowsets_index_loosen(struct iso_rowsets *engine, struct rowsets_target target);
+/* The row's cells may follow its write, up to `end`. */
+void rowsets_index_birth(struct iso_rowsets *engine, struct rowsets_target target, const struct rowsets_write *write,
+                         const struct rowsets_write *end);
+void rowsets_release_indexes(struct rowsets_table *table);
 
 /* collect.c */
 void rowsets_make_maps(struct iso_rowsets *engine);

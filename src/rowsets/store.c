@@ -218,13 +218,13 @@ static bool is_touch(const struct iso_rowsets *engine, const struct rowsets_cell
            cell->newest == version->value;
 }
 
-void rowsets_put_version(struct iso_rowsets *engine, struct rowsets_target target, struct rowsets_version version)
+bool rowsets_put_version(struct iso_rowsets *engine, struct rowsets_target target, struct rowsets_version version)
 {
     struct rowsets_cell *cell = &engine->cells[target.cell];
     struct rowsets_column *column = &engine->tables[target.table].columns[target.column];
     column->first_cts = version.cts < column->first_cts ? version.cts : column->first_cts;
     if (is_touch(engine, cell, &version))
-        return;
+        return false;
     make_room(engine, cell);
     struct rowsets_version *versions = engine->versions + cell->first;
     uint32_t at = cell->count++;
@@ -233,10 +233,18 @@ void rowsets_put_version(struct iso_rowsets *engine, struct rowsets_target targe
     versions[at] = version;
     cell->newest = versions[cell->count - 1].value;
     engine->living++;
-    if (!target.column && version.value == ISO_ABSENT) {
-        engine->rows[target.row].was_deleted = true;
-        iso_heap_push(&engine->dead, version.cts, iso_number_pair(engine->rows[target.row].serial, target.row));
-    }
+    if (target.column && engine->tables[target.table].index_count)
+        rowsets_index_value(engine, target, version.value);
+    if (target.column)
+        return false;
+    bool is_last = at == cell->count - 1;
+    if (version.value != ISO_ABSENT)
+        return !is_last || !at || versions[at - 1].value == ISO_ABSENT;
+    if (!is_last)
+        rowsets_index_loosen(engine, target);
+    engine->rows[target.row].was_deleted = true;
+    iso_heap_push(&engine->dead, version.cts, iso_number_pair(engine->rows[target.row].serial, target.row));
+    return false;
 }
 
 const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engine, const struct rowsets_cell *cell,
@@ -348,6 +356,7 @@ void rowsets_release_store(struct iso_rowsets *engine)
         iso_free(engine->tables[i].columns);
         iso_free(engine->tables[i].chunks);
         iso_free(engine->tables[i].altered);
+        rowsets_release_indexes(&engine->tables[i]);
     }
     iso_free(engine->tables);
     iso_column_free(engine->rows, engine->row_capacity * sizeof *engine->rows);

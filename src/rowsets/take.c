@@ -191,7 +191,8 @@ static void put_versions(struct iso_rowsets *engine, const struct rowsets_write 
         if (write->is_reborn)
             rowsets_put_version(engine, target, version);
         version.value = write->value;
-        rowsets_put_version(engine, target, version);
+        if (rowsets_put_version(engine, target, version))
+            rowsets_index_birth(engine, target, write, writes + count);
     }
 }
 
@@ -480,11 +481,12 @@ bool iso_rowsets_initial(struct iso_rowsets *engine, iso_atom key, iso_atom valu
     look_key_up(engine, &known, key);
     if (known.table == ISO_NONE)
         return false;
-    uint32_t number = target_of(engine, &known).cell;
-    struct rowsets_cell *cell = &engine->cells[number];
+    struct rowsets_target target = target_of(engine, &known);
+    struct rowsets_cell *cell = &engine->cells[target.cell];
     cell->has_initial = true;
     cell->initial = copy_atom(engine, value);
     engine->tables[known.table - 1].columns[known.column].has_initial = true;
+    rowsets_index_loosen(engine, target);
     return true;
 }
 

@@ -50,7 +50,7 @@ static void random_condition(struct random *random, struct table_query *query)
                          ? (enum table_node_kind)below(random, 2)
                          : kind;
         node->column = random_percent(random, 15) ? 2 : below(random, 2);
-        node->relation = 1 + below(random, 6);
+        node->relation = random_percent(random, 40) ? 2 : 1 + below(random, 6);
         node->constant = (int)below(random, 4) - 1;
         if (node->kind >= TABLE_NOT)
             node->left = query->node_count++;
@@ -518,6 +518,7 @@ static void judge_finished(const struct table_history *plain, enum iso_level lev
     struct iso_error error = ISO_NO_ERROR;
     struct iso_rowsets_stats stats;
     struct iso_rowsets_options options = options_of(plain, level, found);
+    options.of_few = plain->scan_limit == ISO_SCAN_LIMIT && plain->transaction_count % 2;
     build(&history, plain, false);
     if (iso_history_finish(&history, &error) != ISO_OK)
         fail(error.text);
@@ -582,7 +583,7 @@ static void judge_online(struct random *random, const struct table_history *plai
         late |= plain->transactions[t].comes_unknown;
     if (!late && random_percent(random, 50)) /* what is held must not become too old */
         options.retention = below(random, 12);
-    options.collects_soon = random_percent(random, 50);
+    options.of_few = plain->scan_limit == ISO_SCAN_LIMIT && random_percent(random, 50);
     statistics.kept += options.retention != ISO_ROWSETS_FOREVER;
     build(&history, plain, true);
     struct iso_rowsets *engine = iso_rowsets_new(&options);

@@ -1,0 +1,156 @@
+/* An index of a column by value: rows of which some version of the cell has it. Made when a query first asks for one.
+ *
+ *     hash of 7 -> row 12 -> row 3           loose: rows that are always looked at
+ *
+ * It finds too many rows rather than too few: what versions are forgotten leaves its rows here, until the index is thrown away
+ * for having more of them than rows four times over. Loose are rows whose cell may be unknown while the row is there, and
+ * those with values that have no hash. A NULL equals nothing. */
+#include <string.h>
+
+#include "rowsets/rowsets_private.h"
+
+enum { SPARE = 1024 };
+
+static void add_entry(struct rowsets_index *index, uint32_t *head, uint32_t row)
+{
+    if (*head != ISO_NONE && index->entries[*head].row == row)
+        return;
+    ISO_GROW(index->entries, index->count, index->capacity);
+    index->entries[index->count] = (struct rowsets_entry){row, *head};
+    *head = index->count++;
+}
+
+static void add_value(const struct iso_rowsets *engine, struct rowsets_index *index, uint32_t row, iso_atom value)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    if (value == ISO_ABSENT)
+        return;
+    struct iso_scalar scalar = iso_atom_is_unknown(&engine->atoms, value)
+                                   ? iso_scalar_of_kind(ISO_SCALAR_UNKNOWN)
+                                   : iso_scalar_read(index->type, rowsets_text(&engine->atoms, value, buffer));
+    if (scalar.kind == ISO_SCALAR_UNKNOWN || !iso_scalar_is_exact(&scalar)) {
+        add_entry(index, &index->loose, row);
+        return;
+    }
+    uint64_t hash = iso_scalar_hash(&scalar);
+    uint32_t head = iso_number_map_get(&index->heads, hash);
+    add_entry(index, &head, row);
+    iso_number_map_put(&index->heads, hash, head);
+}
+
+static void release_index(struct rowsets_index *index)
+{
+    iso_number_map_release(&index->heads);
+    iso_free(index->entries);
+}
+
+void rowsets_release_indexes(struct rowsets_table *table)
+{
+    for (uint32_t i = 0; i < table->index_count; i++)
+        release_index(&table->indexes[i]);
+    iso_free(table->indexes);
+    table->indexes = NULL;
+    table->index_count = table->index_capacity = 0;
+}
+
+/* ---- making ---- */
+
+static bool has_writer(const struct iso_rowsets *engine, const struct rowsets_cell *cell, iso_atom tid)
+{
+    for (uint32_t v = cell->first; v < cell->first + cell->count; v++)
+        if (engine->versions[v].tid == tid)
+            return true;
+    return false;
+}
+
+/* Whether the cell is known whenever the row is there. */
+static bool is_regular(const struct iso_rowsets *engine, const struct rowsets_cell *own,
+                       const struct rowsets_cell *cell)
+{
+    const struct rowsets_version *rows = engine->versions + own->first;
+    if (!cell || (own->has_initial && !cell->has_initial))
+        return false;
+    for (uint32_t i = 0; i < own->count; i++) {
+        bool is_birth = rows[i].value != ISO_ABSENT && (!i || rows[i - 1].value == ISO_ABSENT);
+        if (is_birth && !i && (cell->has_initial || (cell->count && engine->versions[cell->first].cts <= rows[i].cts)))
+            continue;
+        if (is_birth && !has_writer(engine, cell, rows[i].tid))
+            return false;
+    }
+    return true;
+}
+
+static void add_row(const struct iso_rowsets *engine, struct rowsets_index *index, uint32_t row)
+{
+    const struct rowsets_cell *own = &engine->cells[engine->rows[row].cells];
+    const struct rowsets_cell *cell = rowsets_find_cell(engine, row, index->column);
+    if (!is_regular(engine, own, cell))
+        add_entry(index, &index->loose, row);
+    if (cell && cell->has_initial)
+        add_value(engine, index, row, cell->initial);
+    for (uint32_t v = 0; cell && v < cell->count; v++)
+        add_value(engine, index, row, engine->versions[cell->first + v].value);
+}
+
+const struct rowsets_index *rowsets_index(struct iso_rowsets *engine, uint32_t number, uint32_t column,
+                                          struct iso_scalar_type type)
+{
+    struct rowsets_table *table = &engine->tables[number];
+    for (uint32_t i = 0; i < table->index_count; i++) {
+        const struct rowsets_index *index = &table->indexes[i];
+        if (index->column == column && iso_value_type_equal(index->type.value, type.value) &&
+            index->type.text == type.text && index->type.is_signed == type.is_signed)
+            return index;
+    }
+    ISO_GROW(table->indexes, table->index_count, table->index_capacity);
+    struct rowsets_index *index = &table->indexes[table->index_count++];
+    *index = (struct rowsets_index){.column = column, .type = type, .loose = ISO_NONE};
+    for (uint32_t c = 0; c < table->chunk_count; c++)
+        for (uint32_t i = 0; i < table->chunks[c].count; i++)
+            add_row(engine, index, table->chunks[c].rows[i]);
+    return index;
+}
+
+uint32_t rowsets_index_first(const struct rowsets_index *index, uint64_t hash)
+{
+    return iso_number_map_get(&index->heads, hash);
+}
+
+/* ---- keeping ---- */
+
+void rowsets_index_value(struct iso_rowsets *engine, struct rowsets_target target, iso_atom value)
+{
+    struct rowsets_table *table = &engine->tables[target.table];
+    uint64_t most = 4ull * table->row_count + (engine->options.of_few ? 4 : SPARE);
+    for (uint32_t i = 0; i < table->index_count; i++) {
+        struct rowsets_index *index = &table->indexes[i];
+        if (index->column == target.column)
+            add_value(engine, index, target.row, value);
+        if (index->count <= most)
+            continue;
+        release_index(index);
+        *index = table->indexes[--table->index_count];
+        i--;
+    }
+}
+
+void rowsets_index_loosen(struct iso_rowsets *engine, struct rowsets_target target)
+{
+    struct rowsets_table *table = &engine->tables[target.table];
+    for (uint32_t i = 0; i < table->index_count; i++)
+        add_entry(&table->indexes[i], &table->indexes[i].loose, target.row);
+}
+
+void rowsets_index_birth(struct iso_rowsets *engine, struct rowsets_target target, const struct rowsets_write *write,
+                         const struct rowsets_write *end)
+{
+    struct rowsets_table *table = &engine->tables[target.table];
+    for (uint32_t i = 0; i < table->index_count; i++) {
+        const struct rowsets_write *cell = write + 1; /* as a rule a row's cells follow it */
+        while (cell < end && cell->table == write->table && cell->parts == write->parts &&
+               cell->column != table->indexes[i].column)
+            cell++;
+        if (cell == end || cell->table != write->table || cell->parts != write->parts)
+            add_entry(&table->indexes[i], &table->indexes[i].loose, target.row);
+    }
+}
