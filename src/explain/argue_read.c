@@ -122,7 +122,7 @@ static void put_actual(struct iso_argument *argument, const struct read *read)
 
 /* ---- the time line ---- */
 
-enum { TIE_MORE = 1, TIE_READ_AFTER = 2, TIE_READ_BEFORE = -1, MOST_AROUND = 8 };
+enum { TIE_MORE = 1, TIE_READ_AFTER = 2, TIE_READ_BEFORE = -1, MOST_AROUND = 5 };
 
 static void add_version(struct iso_argument *argument, const struct read *read, uint32_t writer, enum iso_mark mark)
 {

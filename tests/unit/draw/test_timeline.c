@@ -387,18 +387,22 @@ static void operations_stand_within(void **state)
     close_case(&drawn);
 }
 
-/* Of 28 versions in between the newest are drawn, of the two that matter both. */
+/* Of 27 versions in between the newest are drawn, of the two that matter both; of a cycle as many as there is room for. */
 static void a_picture_is_bounded(void **state)
 {
     (void)state;
     struct drawn drawn;
     open_case(&drawn, "EXT-stale-many");
-    assert_int_equal(drawn.timeline.bar_count, ISO_TIMELINE_BARS);
-    assert_int_equal(drawn.argument.versions_left, 19);
+    assert_int_equal(drawn.timeline.bar_count, 9);
+    assert_int_equal(drawn.argument.versions_left, 22);
     point_named(&drawn, "T3: 2");
     point_named(&drawn, "1"); /* the one before it */
-    point_named(&drawn, "22");
-    assert_non_null(strstr(words(&drawn, drawn.timeline.note), "and 19 more versions; "));
+    point_named(&drawn, "25");
+    assert_non_null(strstr(words(&drawn, drawn.timeline.note), "and 22 more versions; "));
+    close_case(&drawn);
+    open_case(&drawn, "TIMESTAMP-cts-cycle-many");
+    assert_int_equal(drawn.timeline.bar_count, ISO_TIMELINE_BARS);
+    assert_non_null(strstr(words(&drawn, drawn.timeline.note), "and 3 more transactions; "));
     close_case(&drawn);
 }
 
