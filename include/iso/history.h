@@ -236,7 +236,7 @@ void iso_history_set_lock(struct iso_history *history);
  * the snapshot. */
 void iso_history_range(struct iso_history *history, const struct iso_range *range, uint32_t rows);
 
-/* ISO_BAD_INPUT, with file and line, if there is a row set: for who judges streams, where keys are not known beforehand. */
+/* ISO_BAD_INPUT, with file and line, if there is a range: for who judges streams, where keys are not known beforehand. */
 enum iso_status iso_history_refuse_ranges(const struct iso_history *history, struct iso_error *error);
 
 /* Whether the text is the key of queries' headers: `TABLE#`. */

@@ -136,6 +136,17 @@ static inline struct aion_access *find_access(struct iso_aion *engine, uint32_t 
     return add_access(engine, key, list);
 }
 
+/* By which an operation is reported. Those of queries are named by their row, as long as that is one. */
+static uint32_t number_of(const struct aion_taking *taking, uint32_t operation)
+{
+    const struct iso_history *history = taking->history;
+    if (!taking->engine->options.counts_steps || !history->ranges.count)
+        return operation - history->first_operation[taking->transaction];
+    const struct iso_range *set = iso_history_set_of(history, operation);
+    return iso_history_step(history, taking->transaction, operation) |
+           (set && set->form == ISO_SET_QUERY ? ISO_AION_OF_QUERY : 0);
+}
+
 /* ---- INT ---- */
 
 static void emit_int(const struct aion_taking *taking, struct aion_access *access, uint32_t operation,
@@ -151,7 +162,7 @@ static void emit_int(const struct aion_taking *taking, struct aion_access *acces
     event.transaction.cts = taking->times.cts;
     event.key_atoms = &history->atoms;
     event.key = history->key_atom[history->key[operation]];
-    event.operation = operation - history->first_operation[taking->transaction];
+    event.operation = number_of(taking, operation);
     event.expected = expected;
     event.actual = actual;
     engine->stats.counts[ISO_INT]++;
@@ -174,7 +185,7 @@ static struct aion_step *external_read(const struct aion_taking *taking, struct 
     else
         detail->time = bound_of(taking->history, times, operation);
     detail->before = exclusive ? times->cts : ots_of(taking->history, times, operation);
-    step->operation = operation - taking->history->first_operation[taking->transaction];
+    step->operation = number_of(taking, operation);
     if (access->external++)
         step->flags |= AION_GROUP;
     if (access->external == 1)
@@ -288,7 +299,7 @@ static void write_nonversion(const struct aion_taking *taking, const struct aion
     step->kind = AION_NONVERSION;
     step->flags = flags;
     step->value = taking->history->value[operation];
-    step->operation = operation - taking->history->first_operation[taking->transaction];
+    step->operation = number_of(taking, operation);
 }
 
 /* Writes that are no version: all of a transaction that did not commit, else those that a later one replaced.
@@ -320,7 +331,7 @@ static void add_version(const struct aion_taking *taking, const struct aion_acce
         foreign && !(history->kind[access->first_write] & ISO_OPERATION_OTS) ? taking->times.cts : access->opened;
     bool overlaps = taking->engine->options.overlaps;
     step->flags = access->locked || foreign || overlaps ? AION_UNJUDGED : 0;
-    step->operation = access->first_write - history->first_operation[taking->transaction];
+    step->operation = number_of(taking, access->first_write);
     taking->engine->stats.writes_unjudged += access->locked && !overlaps && taking->engine->options.level == ISO_SI;
     if (!access->list) {
         step->kind = AION_VERSION;

@@ -343,17 +343,20 @@ enum iso_status aion_accept(struct iso_aion *engine, struct aion_key_cache *cach
         return iso_error_set(error, ISO_FAILED, "%s", engine->budget.failure.text);
     if (status != ISO_OK)
         return status;
+    bool has_steps = engine->options.counts_steps && history->ranges.count;
     struct aion_times times = times_of(history, t);
     if (!resolved && is_refused(engine, cache, t, &times, &survey, &status, error))
         return status;
-    *accepted =
-        (struct aion_accepted){.times = times,
-                               .sno = place_in_session(engine, cache, t, &times, resolved),
-                               .transaction = t,
-                               .number = engine->group.number++,
-                               .plain = survey.plain && state == ISO_COMMITTED && !aion_is_foreign(engine, flags)};
+    *accepted = (struct aion_accepted){.times = times,
+                                       .sno = place_in_session(engine, cache, t, &times, resolved),
+                                       .transaction = t,
+                                       .number = engine->group.number++,
+                                       .plain = survey.plain && !has_steps && state == ISO_COMMITTED &&
+                                                !aion_is_foreign(engine, flags)};
     count_transaction(engine, history, t, &times, resolved);
     count_reads(engine, history, t, survey.reads, resolved);
+    if (engine->options.on_taken && !resolved)
+        engine->options.on_taken(engine->options.context, history, t);
     return ISO_OK;
 }
 

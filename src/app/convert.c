@@ -68,6 +68,8 @@ static void log_losses(const struct iso_history_loss *loss)
     log_loss(loss->tids, "transaction(s) got other ids");
     log_loss(loss->renamed_keys, "key(s) numbered: the format has numbers only");
     log_loss(loss->renamed_values, "value(s) numbered: the format has numbers only");
+    log_loss(loss->queries,
+             "query(s) of tables written as reads of what they returned: what they did not return is lost");
     log_loss(loss->strings, "operation(s) with a string as key or value, which the format's own tools do not read");
 }
 

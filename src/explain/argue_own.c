@@ -166,6 +166,10 @@ void argue_own(struct iso_argument *argument)
     const struct iso_claims *claims = argument->facts->claims;
     const struct iso_claim *claim = argument->claim;
     const char *axiom = claim->wrong->axiom;
+    if (argue_is_query(argument)) {
+        argue_query(argument);
+        return;
+    }
     struct own own = {.history = argument->facts->history,
                       .reader = iso_claim_party(claims, claim, 0)->transaction,
                       .other = claim->party_count > 1 ? iso_claim_party(claims, claim, 1)->transaction : ISO_NONE,

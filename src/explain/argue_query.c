@@ -8,21 +8,12 @@
 
 struct query {
     const struct iso_history *history;
+    const struct iso_claims *claims;
     const struct iso_claim *claim;
     const struct iso_range *set;
     uint32_t reader;
     struct iso_moment moment;
 };
-
-bool argue_is_query(const struct iso_argument *argument)
-{
-    const struct iso_claim *claim = argument->claim;
-    const char *kind = claim->wrong->kind ? claim->wrong->kind : "";
-    const struct iso_range *set =
-        claim->operation == ISO_NONE ? NULL : iso_history_set_of(argument->facts->history, claim->operation);
-    return set && set->form == ISO_SET_QUERY &&
-           (!strcmp(kind, "aggregate") || argument->facts->history->key[claim->operation] != claim->key);
-}
 
 static bool is_header(const struct iso_history *history, uint32_t key)
 {
@@ -32,10 +23,19 @@ static bool is_header(const struct iso_history *history, uint32_t key)
     return iso_history_is_header(text, length);
 }
 
+bool argue_is_query(const struct iso_argument *argument)
+{
+    const struct iso_claim *claim = argument->claim;
+    const struct iso_history *history = argument->facts->history;
+    const struct iso_range *set = claim->operation == ISO_NONE ? NULL : iso_history_set_of(history, claim->operation);
+    return set && set->form == ISO_SET_QUERY && claim->key != ISO_NONE &&
+           is_header(history, history->key[claim->operation]);
+}
+
 static struct query query_of(const struct iso_argument *argument)
 {
     const struct iso_claim *claim = argument->claim;
-    struct query query = {.history = argument->facts->history, .claim = claim};
+    struct query query = {.history = argument->facts->history, .claims = argument->facts->claims, .claim = claim};
     query.reader = iso_claim_party(argument->facts->claims, claim, 0)->transaction;
     query.set = iso_history_set_of(query.history, claim->operation);
     query.moment = iso_moment_of(query.history, query.reader, claim->operation, claim->is_serial);
@@ -68,30 +68,41 @@ static void put_question(struct iso_argument *argument, const struct query *quer
                words[2], query->reader, query->claim->operation, moment_words(query), query->moment.at);
 }
 
-static void put_fault(struct iso_argument *argument, const struct query *query)
+static bool is_null(const struct query *query, const struct iso_claim_value *value)
+{
+    return !value->count || *iso_claim_elements(query->claims, value) == ISO_ABSENT;
+}
+
+/* Of a table as a whole: aggregates have both values, a row without a key is missing or too much. */
+static void put_fault_of_table(struct iso_argument *argument, const struct query *query)
 {
     const struct iso_claim *claim = query->claim;
-    const char *kind = claim->wrong->kind ? claim->wrong->kind : "";
-    bool is_row = !is_header(query->history, claim->key);
-    if (!strcmp(kind, "aggregate")) {
+    if (is_null(query, &claim->actual)) {
+        argue_step(argument, "A row with %C was there then, and belongs to what was asked for.", &claim->expected);
+        argue_step(argument, "However, it is not among the rows that %T got: a contradiction.", query->reader);
+    } else if (is_null(query, &claim->expected)) {
+        argue_step(argument,
+                   "However, %T got a row with %C, which none of the rows that belong to it had: a contradiction.",
+                   query->reader, &claim->actual);
+    } else {
         argue_step(argument, "Of the rows that were there and match, %T had to get %C.", query->reader,
                    &claim->expected);
         argue_step(argument, "However, it got %C: a contradiction.", &claim->actual);
-    } else if (!strcmp(kind, "missing-row")) {
-        if (is_row)
-            argue_step(argument, "%K was there then, with %C, and belongs to what was asked for.", claim->key,
-                       &claim->expected);
-        else
-            argue_step(argument, "A row with %C was there then, and belongs to what was asked for.", &claim->expected);
-        argue_step(argument, "However, it is not among the rows that %T got: a contradiction.", query->reader);
-    } else if (is_row) {
-        argue_step(argument, "%K was there then, with %C, and does not belong to what was asked for.", claim->key,
-                   &claim->expected);
-        argue_step(argument, "However, it is among the rows that %T got: a contradiction.", query->reader);
-    } else {
-        argue_step(argument, "However, %T got a row with %C, which no row had: a contradiction.", query->reader,
-                   &claim->actual);
     }
+}
+
+static void put_fault(struct iso_argument *argument, const struct query *query)
+{
+    const struct iso_claim *claim = query->claim;
+    bool is_missing = is_null(query, &claim->actual);
+    if (is_header(query->history, claim->key)) {
+        put_fault_of_table(argument, query);
+        return;
+    }
+    argue_step(argument, "%K was there then, with %C, and %s to what was asked for.", claim->key,
+               is_missing ? &claim->expected : &claim->actual, is_missing ? "belongs" : "does not belong");
+    argue_step(argument, "However, it is %s the rows that %T got: a contradiction.", is_missing ? "not among" : "among",
+               query->reader);
 }
 
 static void put_writer(struct iso_argument *argument, const struct query *query)

@@ -163,6 +163,24 @@ static bool is_of_query(const struct reading *reading, uint32_t operation)
     return set && set->form == ISO_SET_QUERY;
 }
 
+/* Whether it says what a query as a whole did not return, or should not have: engines that judge reads find the row that was
+ * returned and is not there, as `true`. */
+static bool says_of_query(const struct reading *reading)
+{
+    static const char *const kinds[] = {"missing-row", "extra-row", "aggregate"};
+    const struct iso_reported_value *actual = &reading->reported->actual;
+    const char *kind = reading->reported->kind ? reading->reported->kind : "";
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length = 0;
+    const char *text = actual->count && actual->elements[0] != ISO_ABSENT
+                           ? iso_atom_text(actual->atoms, actual->elements[0], buffer, &length)
+                           : "";
+    bool is_kind = false;
+    for (int i = 0; i < 3; i++)
+        is_kind |= !strcmp(kind, kinds[i]);
+    return is_kind && !(length == 4 && !memcmp(text, "true", 4));
+}
+
 static uint32_t find_query(const struct reading *reading, uint32_t transaction)
 {
     const struct iso_history *history = reading->claims->history;
@@ -192,7 +210,7 @@ static enum iso_status find_operation(struct reading *reading)
         if (is_it && claim->operation == ISO_NONE)
             claim->operation = first + i;
     }
-    uint32_t query = claim->operation == ISO_NONE && is_read ? find_query(reading, party->transaction) : ISO_NONE;
+    uint32_t query = says_of_query(reading) ? find_query(reading, party->transaction) : ISO_NONE;
     if (query != ISO_NONE) {
         claim->operation = query;
         return ISO_OK;
@@ -218,7 +236,8 @@ static enum iso_status resolve(struct reading *reading)
     struct iso_claim *claim = &reading->claim;
     const struct iso_reported *reported = reading->reported;
     const char *axiom = or_empty(reported->axiom);
-    claim->wrong = iso_wrong_find(axiom, reported->kind);
+    bool is_own = !strcmp(axiom, "INT"); /* whose kinds only queries have, and their arguments find them out */
+    claim->wrong = iso_wrong_find(axiom, is_own ? NULL : reported->kind);
     if (!claim->wrong || (!claim->party_count && !claim->edge_count && strcmp(axiom, "CYCLE")))
         return iso_error_set(reading->error, ISO_BAD_INPUT,
                              "%s: axiom \"%s\", kind \"%s\": expected a violation as check --json prints it",

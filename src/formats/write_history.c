@@ -9,6 +9,7 @@
 #include "history/snapshot.h"
 #include "formats/plain.h"
 #include "formats/write_history_private.h"
+#include "formats/write_sets.h"
 
 void iso_history_writer_init(struct iso_history_writer *writer, struct iso_output *output, enum iso_format format)
 {
@@ -39,13 +40,18 @@ static void write_list(struct iso_output *output, const struct iso_history *hist
     iso_output_char(output, ']');
 }
 
-static void write_value(struct iso_output *output, const struct iso_history *history, uint32_t operation)
+void formats_write_value(struct iso_output *output, const struct iso_history *history, uint32_t operation)
 {
-    LITERAL(output, ",\"v\":");
     if (iso_kind_of(history, operation) == ISO_READ_LIST)
         write_list(output, history, history->value[operation]);
     else
         iso_output_atom(output, &history->atoms, history->value[operation]);
+}
+
+static void write_value(struct iso_output *output, const struct iso_history *history, uint32_t operation)
+{
+    LITERAL(output, ",\"v\":");
+    formats_write_value(output, history, operation);
 }
 
 static void write_kind_and_key(struct iso_output *output, const struct iso_history *history, uint32_t operation,
@@ -100,20 +106,61 @@ static void write_native_value(struct iso_output *output, const struct iso_histo
     iso_output_string(output, text + 1, length - 1);
 }
 
-static void write_native_operation(struct iso_output *output, const struct iso_history *history, uint32_t operation)
+static void write_moment(struct iso_output *output, const struct iso_history *history, uint8_t kind, uint64_t ots,
+                         struct iso_stamp stamp)
 {
-    uint8_t kind = history->kind[operation];
-    write_kind_and_key(output, history, operation, "rwdar");
-    if (iso_kind_of(history, operation) != ISO_DELETE)
-        write_native_value(output, history, operation);
     if (kind & ISO_OPERATION_SNAPSHOT)
-        write_snapshot(output, history, (uint32_t)history->ots[operation]);
+        write_snapshot(output, history, (uint32_t)ots);
     else if (kind & ISO_OPERATION_OTS)
-        write_native_stamp(output, history,
-                           ",\"ots\":", stamp_of(history, history->ots[operation], history->ots_logical, operation));
+        write_native_stamp(output, history, ",\"ots\":", stamp);
     if (kind & ISO_OPERATION_LOCK)
         LITERAL(output, ",\"lock\":true");
     iso_output_char(output, '}');
+}
+
+static void write_own_moment(struct iso_output *output, const struct iso_history *history, uint32_t operation)
+{
+    uint64_t ots = history->ots ? history->ots[operation] : 0;
+    write_moment(output, history, history->kind[operation], ots,
+                 stamp_of(history, ots, history->ots_logical, operation));
+}
+
+static void write_native_operation(struct iso_output *output, const struct iso_history *history, uint32_t operation)
+{
+    write_kind_and_key(output, history, operation, "rwdar");
+    if (iso_kind_of(history, operation) != ISO_DELETE)
+        write_native_value(output, history, operation);
+    write_own_moment(output, history, operation);
+}
+
+/* A set has the time of its operations; without any, its own. */
+static void write_set(struct iso_output *output, const struct iso_history *history, const struct iso_range *set)
+{
+    formats_write_set(output, history, set);
+    if (set->count)
+        write_own_moment(output, history, history->first_operation[set->transaction] + set->first);
+    else
+        write_moment(output, history, set->kind, set->ots, (struct iso_stamp){set->ots, set->ots_logical});
+}
+
+static void write_operations(struct iso_output *output, const struct iso_history *history, uint32_t transaction,
+                             uint32_t *sets)
+{
+    uint32_t o = history->first_operation[transaction], end = history->first_operation[transaction + 1];
+    bool is_first = true;
+    for (;;) {
+        const struct iso_range *set = formats_set_at(history, transaction, o, sets);
+        if (!set && o == end)
+            return;
+        if (!is_first)
+            iso_output_char(output, ',');
+        is_first = false;
+        if (set)
+            write_set(output, history, set);
+        else
+            write_native_operation(output, history, o);
+        o += set ? set->count : 1;
+    }
 }
 
 /* A snapshot's place in a binlog. */
@@ -171,14 +218,11 @@ static void write_native_head(struct iso_output *output, const struct iso_histor
 static void write_native(struct iso_history_writer *writer, const struct iso_history *history)
 {
     struct iso_output *output = writer->output;
+    uint32_t sets = 0;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         write_native_head(output, history, t);
         LITERAL(output, ",\"ops\":[");
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            if (o > history->first_operation[t])
-                iso_output_char(output, ',');
-            write_native_operation(output, history, o);
-        }
+        write_operations(output, history, t, &sets);
         LITERAL(output, "]}\n");
         writer->count++;
     }
@@ -276,12 +320,22 @@ static enum iso_status write_timekiller(struct iso_history_writer *writer, const
     return status;
 }
 
+static uint64_t count_queries(const struct iso_history *history)
+{
+    uint64_t queries = 0;
+    for (uint32_t i = 0; i < history->ranges.count; i++)
+        queries += history->ranges.list[i].form == ISO_SET_QUERY;
+    return queries;
+}
+
 enum iso_status iso_history_writer_add(struct iso_history_writer *writer, const struct iso_history *history,
                                        struct iso_error *error)
 {
     assert(history->finished || iso_format_is_native(writer->format));
     if (writer->format != ISO_FORMAT_NATIVE && plain_check_known(history, writer->format, error) != ISO_OK)
         return error->status;
+    if (writer->format != ISO_FORMAT_NATIVE)
+        writer->loss.queries += count_queries(history);
     switch (writer->format) {
     case ISO_FORMAT_NATIVE:
         write_native(writer, history);

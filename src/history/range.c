@@ -89,10 +89,14 @@ bool history_same_ranges(const struct iso_history *history, struct history_range
 enum iso_status iso_history_refuse_ranges(const struct iso_history *history, struct iso_error *error)
 {
     char location[512];
-    if (!history->ranges.count)
+    uint32_t number = 0;
+    while (number < history->ranges.count && history->ranges.list[number].form != ISO_SET_RANGE)
+        number++;
+    if (number == history->ranges.count)
         return ISO_OK;
-    iso_history_location_text(history, history->ranges.list[0].transaction, location, sizeof location);
-    return iso_error_set(error, ISO_BAD_INPUT, "%s: a row set: they are judged in files, by check, not yet in streams",
+    iso_history_location_text(history, history->ranges.list[number].transaction, location, sizeof location);
+    return iso_error_set(error, ISO_BAD_INPUT,
+                         "%s: a row set without \"table\": they are judged in files, by check, not yet in streams",
                          location);
 }
 

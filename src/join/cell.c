@@ -135,7 +135,8 @@ void join_tally(struct iso_join *join, const struct join_record *record, const s
     const struct join_chain *writes = &record->writes, *rows = &transaction->rows;
     join->counters.tallies++;
     for (uint32_t i = 0, w = writes->first; i < writes->count; i++, w = join->rows.list[w].next)
-        join_tally_of(join, join->rows.list[w].key)->writes = join->rows.list[w].content;
+        if (!(join->rows.list[w].flags & JOIN_ROW_WITHOUT))
+            join_tally_of(join, join->rows.list[w].key)->writes = join->rows.list[w].content;
     for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows.list[r].next)
         tally_row(join, r);
 }

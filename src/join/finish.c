@@ -58,13 +58,10 @@ static bool changed_nothing(const struct iso_join *join, const struct join_trans
     return false;
 }
 
-/* A cell without a row that nobody misses: its row is gone, or all that the client did to it arrived without the cell,
- * which therefore kept its value. */
+/* A cell without a row: all that the client did to its row arrived without it, so that it kept its value. */
 static bool is_unchanged(struct iso_join *join, const struct join_row *write, uint32_t mark)
 {
     const struct join_key *state = &join->keys.list[write->key];
-    if (write->flags & JOIN_ROW_WITHOUT)
-        return true;
     if (state->part != JOIN_PART_CELL || join->keys.list[state->of_row].mark != mark ||
         join->capability->closing != JOIN_CLOSES_WITH_RECORD)
         return false;
@@ -92,6 +89,8 @@ static bool differs(struct iso_join *join, const struct join_transaction *transa
     for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next) {
         const struct join_row *write = &join->rows.list[w];
         const struct join_key *state = &join->keys.list[write->key];
+        if (write->flags & JOIN_ROW_WITHOUT)
+            continue;
         if (state->mark != mark ? !is_unchanged(join, write, mark) : !agrees(join, &join->rows.list[state->row], write))
             return true;
         if (state->mark == mark)
@@ -168,8 +167,8 @@ static bool is_gone(const struct comparison *comparison, const struct join_row *
 {
     const struct iso_join *join = comparison->join;
     const struct join_key *state = &join->keys.list[write->key];
-    if (write->flags & JOIN_ROW_WITHOUT || state->part != JOIN_PART_CELL || !comparison->transaction)
-        return write->flags & JOIN_ROW_WITHOUT;
+    if (state->part != JOIN_PART_CELL || !comparison->transaction)
+        return false;
     const struct join_key *row = &join->keys.list[state->of_row];
     return row->mark == comparison->mark && join->rows.list[row->row].after == ISO_ABSENT;
 }
@@ -182,6 +181,8 @@ static void report_writes(const struct comparison *comparison)
     for (uint32_t i = 0, w = writes->first; i < writes->count; i++, w = join->rows.list[w].next) {
         const struct join_row *write = &join->rows.list[w];
         const struct join_key *state = &join->keys.list[write->key];
+        if (write->flags & JOIN_ROW_WITHOUT)
+            continue;
         if (!comparison->transaction || state->mark != comparison->mark) {
             if (!is_gone(comparison, write))
                 report_missing(comparison, write);

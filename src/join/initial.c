@@ -165,6 +165,12 @@ void join_ask_initial(struct iso_join *join, uint32_t key)
                         : iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_BEFORE_START));
 }
 
+bool iso_join_initial_is_known(const struct iso_join *join)
+{
+    return !join->capability->positions || join->options.initial_known ||
+           (join->start.complete && join->start.snapshots);
+}
+
 static void set_initial(struct iso_join *join, uint32_t key, enum join_initial how)
 {
     struct join_key *state = &join->keys.list[key];

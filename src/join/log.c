@@ -37,7 +37,8 @@ static void forget_oldest(struct join_log *log)
 {
     uint32_t half = log->count / 2, gone = find_alone(log, log->list[half].number);
     memmove(log->list, log->list + half, (log->count - half) * sizeof *log->list);
-    memmove(log->alone, log->alone + gone, (log->alone_count - gone) * sizeof *log->alone);
+    if (gone)
+        memmove(log->alone, log->alone + gone, (log->alone_count - gone) * sizeof *log->alone);
     log->count -= half;
     log->alone_count -= gone;
     log->forgot = true;

@@ -84,8 +84,9 @@ static void add_write(const struct taking *taking, uint32_t operation)
     row->ordinal = operation - block->first_operation[taking->transaction];
 }
 
-/* Cells of rows that it deleted itself afterwards are nothing that is compared. */
-static void leave_deleted(const struct taking *taking)
+/* Cells of rows that it deleted afterwards, or wrote once more without listing them: what they have in the end, the stream
+ * knows. */
+static void leave_overwritten(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
     const struct join_chain *writes = &join->records.list[taking->record].writes;
@@ -93,8 +94,7 @@ static void leave_deleted(const struct taking *taking)
         const struct join_key *state = &join->keys.list[join->rows.list[w].key];
         if (state->part != JOIN_PART_CELL || join->keys.list[state->of_row].mark != join->counters.marks)
             continue;
-        const struct join_row *of = &join->rows.list[join->keys.list[state->of_row].row];
-        if (of->after == ISO_ABSENT && of->ordinal > join->rows.list[w].ordinal)
+        if (join->rows.list[join->keys.list[state->of_row].row].ordinal > join->rows.list[w].ordinal)
             join->rows.list[w].flags |= JOIN_ROW_WITHOUT;
     }
 }
@@ -108,7 +108,7 @@ static void collect_writes(const struct taking *taking)
         if (iso_kind_writes(block->kind[o]))
             add_write(taking, o);
     if (taking->join->records.list[taking->record].flags & JOIN_RECORD_ROWS)
-        leave_deleted(taking);
+        leave_overwritten(taking);
 }
 
 /* ---- taking it ---- */

@@ -7,9 +7,11 @@
 
 /* ---- rows ---- */
 
-#define JOIN_ROW_BEFORE 0x01u     /* `before` is known */
-#define JOIN_ROW_AFTER 0x02u      /* `after` is known */
-#define JOIN_ROW_WITHOUT 0x04u    /* a conditional delete whose condition was not true: changes nothing */
+#define JOIN_ROW_BEFORE 0x01u /* `before` is known */
+#define JOIN_ROW_AFTER 0x02u  /* `after` is known */
+#define JOIN_ROW_WITHOUT                                                                                               \
+    0x04u                         /* a conditional delete whose condition was not true: changes nothing; a record's
+                                     write: of a cell that it may have overwritten itself, so that it is not compared */
 #define JOIN_ROW_CLAIMED 0x08u    /* final: a client says that it wrote the key */
 #define JOIN_ROW_DROPPED 0x10u    /* the whole table went: no client lists its keys */
 #define JOIN_ROW_UNREPORTED 0x20u /* of a table of which clients do not say what they write */

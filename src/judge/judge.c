@@ -1,4 +1,4 @@
-#include "judge/judge.h"
+#include "judge/judge_private.h"
 
 #include "aion/aion.h"
 #include "chronos/chronos.h"
@@ -89,6 +89,8 @@ static enum iso_status judge_times(const struct iso_judge_options *options, stru
     verdict->versions_by_commit = times.overlaps;
     if ((is_aion ? iso_aion_check : iso_chronos_check)(judgement->history, &times, verdict, error) != ISO_OK)
         return error->status;
+    if (judge_has_queries(judgement->history))
+        judge_queries(times.level, verdict);
     iso_verdict_conclude(verdict, options->allow_unjudged);
     iso_verdict_cut(verdict, times.max_per_key);
     judgement->outcome = verdict->outcome;
@@ -138,6 +140,7 @@ static enum iso_status judge_order(const struct iso_judge_options *options, bool
         judgement->result.outcome = ISO_IS_UNDECIDED;
         judgement->result.reason = iso_unjudged_name(ISO_UNJUDGED_SCAN_LIMIT);
     }
+    judge_leave_queries(judgement->history, options->allow_unjudged, &judgement->result);
     judgement->outcome = judgement->result.outcome;
     judgement->reason = judgement->result.reason;
     return ISO_OK;

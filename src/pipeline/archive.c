@@ -8,6 +8,7 @@
 #include "history/archive.h"
 #include "join/archive.h"
 #include "pipeline/pipeline_private.h"
+#include "rowsets/rowsets.h"
 
 /* In their order: origins name inputs by number. */
 static void archive_inputs(struct iso_archive *archive, struct iso_inputs *inputs)
@@ -166,6 +167,19 @@ static void archive_changes(struct iso_archive *archive, struct iso_pipeline *pi
     iso_join_archive(archive, pipeline->join);
 }
 
+static void archive_queries(struct iso_archive *archive, struct iso_pipeline *pipeline)
+{
+    uint32_t needed = pipeline->queries.engine != NULL;
+    iso_archive_value(archive, "queries", &needed, sizeof needed);
+    if (needed)
+        pipeline_need_queries(pipeline);
+    if (!needed || archive->error->status != ISO_OK)
+        return;
+    ISO_ARCHIVE_AS(archive, "queries->found", pipeline->queries.found);
+    archive_reported(archive, &pipeline->queries.reported);
+    iso_rowsets_archive(archive, pipeline->queries.engine);
+}
+
 void iso_pipeline_archive(struct iso_archive *archive, struct iso_pipeline *pipeline)
 {
     if (archive->restoring) {
@@ -182,6 +196,7 @@ void iso_pipeline_archive(struct iso_archive *archive, struct iso_pipeline *pipe
     if (pipeline->join)
         archive_changes(archive, pipeline);
     iso_aion_archive(archive, pipeline->engine);
+    archive_queries(archive, pipeline);
 }
 
 void iso_pipeline_fork(struct iso_pipeline *pipeline)

@@ -25,8 +25,7 @@ static uint64_t fold(uint64_t digest, const struct iso_atoms *atoms, iso_atom at
     return digest ^ digest >> 29;
 }
 
-/* Of axiom, level, transaction and key, as the engine's are; never a value that slots reserve. */
-static uint64_t id_of(const struct iso_aion_event *event)
+uint64_t pipeline_id_of(const struct iso_aion_event *event)
 {
     uint64_t digest = 0xcbf29ce484222325u + (uint64_t)event->axiom * 31 + event->level;
     digest = fold(digest, event->transaction.atoms, event->transaction.tid);
@@ -51,7 +50,7 @@ static bool translate_probe(struct iso_pipeline *pipeline, struct iso_aion_event
     event->transaction.atoms = &pipeline->reports.probe_names;
     event->transaction.cts++; /* a probe stands just below the commit */
     event->operation = ISO_NONE;
-    event->id = id_of(event);
+    event->id = pipeline_id_of(event);
     if (kind == ISO_MISSING) { /* it asked whether the value was there before */
         pipeline_doubt_write(pipeline, event);
         event->expected = event->actual;
@@ -87,7 +86,7 @@ static bool translate_change(struct iso_pipeline *pipeline, struct iso_aion_even
     iso_join_stats(pipeline->join, &stats);
     event->axiom = ISO_CDC;
     event->kind = stats.empty_ends ? ISO_GAP : ISO_BEFORE_IMAGE; /* changes came to nothing on their way */
-    event->id = id_of(event);
+    event->id = pipeline_id_of(event);
     if (event->state == ISO_AION_RETRACTED)
         id_set_remove(&pipeline->reports.cdc.ids, event->id);
     return event->state != ISO_AION_FINAL || id_set_add(&pipeline->reports.cdc.ids, event->id);
@@ -165,7 +164,7 @@ static void report_finding(struct iso_pipeline *pipeline, const struct iso_atoms
         return;
     if (finding->axiom == ISO_CDC && from_client && finding->kind != ISO_BEFORE_IMAGE)
         pipeline_doubt_write(pipeline, &event);
-    event.id = id_of(&event);
+    event.id = pipeline_id_of(&event);
     struct reported_ids *reported = finding->axiom == ISO_CDC ? &pipeline->reports.cdc : &pipeline->reports.snapshots;
     if (id_set_add(&reported->ids, event.id))
         pipeline_report(pipeline, &event);
@@ -176,8 +175,10 @@ static void report_finding(struct iso_pipeline *pipeline, const struct iso_atoms
 enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
 {
     struct iso_join_output *out = iso_join_output(pipeline->join);
-    if (out->count)
+    if (out->count) {
         iso_aion_block(pipeline->engine, &out->block);
+        pipeline_queries_block(pipeline, &out->block);
+    }
     for (uint32_t i = 0; i < out->count && error->status == ISO_OK; i++) {
         const struct iso_join_step *step = &out->steps[i];
         switch (step->type) {
@@ -186,16 +187,20 @@ enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, stru
             break;
         case ISO_JOIN_INITIAL:
             iso_aion_set_initial(pipeline->engine, step->first, step->tid, now);
+            pipeline_queries_initial(pipeline, out->block.key_atom[step->first], step->tid);
             break;
         case ISO_JOIN_ALTERED:
             pipeline_note_altered(pipeline, &out->block.atoms, step->tid, step->cts);
+            pipeline_queries_altered(pipeline, &out->block.atoms, step->tid, step->cts);
             break;
         case ISO_JOIN_RESOLVE:
             iso_aion_resolve(pipeline->engine, &out->block.atoms, step->tid, step->committed, step->cts, now);
+            pipeline_queries_resolve(pipeline, &out->block.atoms, step->tid, step->committed, step->cts);
             break;
         case ISO_JOIN_WATERMARK: {
             uint32_t deferred = pipeline->altered.absent_count;
             iso_aion_watermark(pipeline->engine, step->cts, now);
+            pipeline_queries_watermark(pipeline, step->cts);
             pipeline_release_absent(pipeline, deferred);
             break;
         }
@@ -230,14 +235,10 @@ static void note_xa(struct iso_pipeline_stats *stats)
     stats->unjudged[ISO_UNJUDGED_UNKNOWN_WRITER] = 0;
 }
 
-void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats)
+/* What the engine counted of the join's own transactions is not the clients'. */
+static void correct_joined(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats)
 {
     struct iso_aion_stats *engine = &stats->engine;
-    stats->has_join = pipeline->join != NULL;
-    for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
-        stats->unjudged[reason] = engine->unjudged[reason];
-    if (!pipeline->join)
-        return;
     iso_join_stats(pipeline->join, &stats->join);
     note_xa(stats);
     stats->unjudged[ISO_UNJUDGED_OWN_ORDER] += stats->join.reads_gone[ISO_READS_OWN_ORDER];
@@ -260,4 +261,15 @@ void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_s
         engine->counts[ISO_EXT] = engine->counts[ISO_INT] = 0;
     engine->counts[ISO_CDC] += pipeline->reports.cdc.ids.count;
     engine->counts[ISO_TIMESTAMP] += pipeline->reports.snapshots.ids.count;
+}
+
+void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats)
+{
+    struct iso_aion_stats *engine = &stats->engine;
+    stats->has_join = pipeline->join != NULL;
+    for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
+        stats->unjudged[reason] = engine->unjudged[reason];
+    if (pipeline->join)
+        correct_joined(pipeline, stats);
+    pipeline_queries_correct(pipeline, stats);
 }

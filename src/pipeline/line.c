@@ -228,6 +228,7 @@ void pipeline_emit(void *context, const struct iso_aion_event *event)
 {
     struct iso_pipeline *pipeline = context;
     struct iso_aion_event translated = *event;
+    pipeline_queries_name(&translated);
     if (pipeline->join &&
         (pipeline_is_left_out(pipeline, &translated) || pipeline_excuses(pipeline, &translated, true)))
         return;

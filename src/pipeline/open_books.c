@@ -9,6 +9,7 @@ struct opening {
     const struct iso_join_stats *join;   /* zero without change streams */
     bool has_join;
     struct iso_books *books;
+    uint64_t queries_waiting, queries_unjudged;
 };
 
 /* ---- units ---- */
@@ -111,6 +112,8 @@ static void open_reads(const struct opening *opening)
     opening->books->came[ISO_UNIT_READS] = opening->intake->reads + join->before_reads;
     take_count(&rest, &of[ISO_BOOK_WAITING],
                waiting->reads + waiting->for_outcome + waiting->for_snapshot + waiting->for_schema);
+    take_count(&rest, &of[ISO_BOOK_WAITING], waiting->queries);
+    take_count(&rest, &of[ISO_BOOK_UNJUDGED], opening->queries_unjudged);
     take_count(&rest, &of[ISO_BOOK_FORGOTTEN], engine->reads_undecided);
     take_count(&rest, &of[ISO_BOOK_UNJUDGED], stats->absent_altered + stats->excused_reads);
     take_count(&rest, &of[ISO_BOOK_UNCOVERED], stats->left_out_reads);
@@ -144,13 +147,14 @@ static void open_waiting(const struct opening *opening)
         .for_outcome = engine.for_outcome,
         .for_snapshot = engine.for_initial,
         .for_schema = opening->pipeline->altered.absent_count,
+        .queries = opening->queries_waiting,
         .of_records = opening->join->waiting_reads,
         .records_ms = opening->join->oldest_record_ms,
         .rows_ms = opening->join->oldest_ms,
         .reads_ms = engine.oldest_ms,
     };
     waiting->total = waiting->records + waiting->rows + waiting->overtaken + waiting->reads + waiting->for_outcome +
-                     waiting->for_snapshot + waiting->for_schema;
+                     waiting->for_snapshot + waiting->for_schema + waiting->queries;
 }
 
 /* ---- whether they balance ---- */
@@ -176,13 +180,14 @@ void iso_pipeline_books(const struct iso_pipeline *pipeline, struct iso_books *b
 {
     struct iso_aion_stats engine;
     struct iso_join_stats join = {0};
-    struct opening opening = {pipeline, &pipeline->stats.intake, &engine, &join, pipeline->join != NULL, books};
+    struct opening opening = {pipeline, &pipeline->stats.intake, &engine, &join, pipeline->join != NULL, books, 0, 0};
     *books = (struct iso_books){.balanced = true};
     iso_aion_stats(pipeline->engine, &engine);
     if (pipeline->join) {
         iso_join_stats(pipeline->join, &join);
         iso_join_count_waiting(pipeline->join, &join);
     }
+    pipeline_queries_open(pipeline, &opening.queries_waiting, &opening.queries_unjudged);
     open_waiting(&opening);
     open_messages(&opening);
     open_rows(&opening);

@@ -51,6 +51,7 @@ struct iso_pipeline_options {
     unsigned hlc_bits;  /* timestamps {p,l} become p << hlc_bits | l; 0: pairs are refused */
     enum iso_on_bad_record on_bad_record;
     uint32_t max_violations; /* in the summary; 0: all */
+    uint32_t scan_limit;     /* rows that a query looks at; 0: ISO_SCAN_LIMIT */
     bool strict_coverage;    /* operations on tables without a source make the verdict undecided */
     bool level_given;        /* the level was asked for, and is not just the default */
     bool final_only;         /* no tentative and no retracted lines but for what had been final */
@@ -82,7 +83,15 @@ struct iso_pipeline_options {
 };
 
 /* What a source says of its tables. */
+/* What is known of how texts of its columns compare. */
+enum iso_collation {
+    ISO_COLLATION_UNKNOWN,
+    ISO_COLLATION_BINARY, /* other bytes are another text */
+    ISO_COLLATION_C       /* and texts are in the order of their bytes */
+};
+
 struct iso_route_traits {
+    enum iso_collation collation;
     bool lossy;      /* the log lacks changes of them: contradictions of their rows are unjudged */
     bool caseless;   /* keys are equal whatever their case and the blanks behind them */
     bool unreported; /* clients do not say what they write there, or in another transaction than the log has it */

@@ -41,6 +41,8 @@ static struct iso_aion *new_engine(struct iso_pipeline *pipeline)
     engine.conflict_window = joins ? pipeline_conflict_window : NULL;
     engine.on_contradiction = options->on_bad_record == ISO_BAD_FAIL ? NULL : pipeline_contradiction;
     engine.on_late = pipeline_late;
+    engine.on_taken = pipeline_queries_add;
+    engine.counts_steps = true;
     engine.emit = pipeline_emit;
     engine.context = pipeline;
     engine.foreign = joins;
@@ -90,6 +92,7 @@ void iso_pipeline_free(struct iso_pipeline *pipeline)
     inputs_release(&pipeline->inputs);
     spellings_release(&pipeline->spellings);
     reports_release(&pipeline->reports);
+    queries_release(&pipeline->queries);
     pipeline_order_release(pipeline);
     iso_free(pipeline);
 }
@@ -101,6 +104,8 @@ struct iso_inputs *iso_pipeline_inputs(struct iso_pipeline *pipeline)
 
 void iso_pipeline_route(struct iso_pipeline *pipeline, const char *topic, struct iso_decoder *decoder, bool whole_rows)
 {
+    if (decoder->cells)
+        pipeline_need_queries(pipeline);
     if (!routes_add(&pipeline->routes, topic, decoder, whole_rows) || !pipeline->join)
         return;
     pipeline->routes.expects_records = true;
@@ -238,8 +243,10 @@ static bool are_taken(struct iso_pipeline *pipeline, const struct iso_event *eve
 static enum iso_status process(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
 {
     struct iso_history *block = &pipeline->batch.events.block;
-    if (!pipeline->join)
+    if (!pipeline->join) {
         iso_aion_block(pipeline->engine, block);
+        pipeline_queries_block(pipeline, block);
+    }
     for (uint32_t i = 0; i < pipeline->batch.events.count && error->status == ISO_OK; i++) {
         const struct iso_event *event = &pipeline->batch.events.list[i];
         switch ((enum iso_event_type)event->type) {
@@ -372,6 +379,7 @@ enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now, st
             return error->status;
     }
     iso_aion_end(pipeline->engine, now);
+    pipeline_queries_end(pipeline);
     pipeline_release_absent(pipeline, pipeline->altered.absent_count);
     pipeline_report_all_unlisted(pipeline);
     return check_sink(pipeline, error);

@@ -10,6 +10,7 @@
 #include "pipeline/inputs_state.h"
 #include "pipeline/order.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/queries_state.h"
 #include "pipeline/report_state.h"
 #include "pipeline/routes.h"
 
@@ -28,6 +29,7 @@ struct iso_pipeline {
     struct spellings spellings;
     struct doubts doubts;
     struct reports reports;
+    struct queries queries;
     struct iso_pipeline_order order; /* if one is sought */
     struct iso_pipeline_stats stats;
 };
@@ -77,12 +79,31 @@ void pipeline_note_stream(struct iso_pipeline *pipeline); /* after a batch */
 enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error);
 /* Of a table that turned out not to be covered when the engine had its records: it is not reported. */
 bool pipeline_is_left_out(struct iso_pipeline *pipeline, const struct iso_aion_event *event);
+/* Of axiom, level, transaction and key, as the engine's are; never a value that slots reserve. */
+uint64_t pipeline_id_of(const struct iso_aion_event *event);
 bool pipeline_translate(struct iso_pipeline *pipeline, struct iso_aion_event *event); /* false: reported before */
 void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats);
 
 /* excuse.c: whether the contradiction is counted as unjudged, and not reported; the engine's before it is translated.
  * Of pairs that one event stands for, the others are left in it. */
 bool pipeline_excuses(struct iso_pipeline *pipeline, struct iso_aion_event *event, bool from_engine);
+
+/* queries.c: the same steps for the engine of row sets, once something has needed it. */
+void pipeline_need_queries(struct iso_pipeline *pipeline);
+void pipeline_queries_block(struct iso_pipeline *pipeline, const struct iso_history *block);
+void pipeline_queries_add(void *context, const struct iso_history *block,
+                          uint32_t transaction); /* the engine's callback, as in struct iso_aion_options */
+void pipeline_queries_initial(struct iso_pipeline *pipeline, iso_atom key, iso_atom value);
+void pipeline_queries_altered(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom table,
+                              uint64_t cts);
+void pipeline_queries_resolve(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom tid,
+                              bool committed, uint64_t cts);
+void pipeline_queries_watermark(struct iso_pipeline *pipeline, uint64_t watermark);
+/* What a read is called that was a row of a query. */
+void pipeline_queries_name(struct iso_aion_event *event);
+void pipeline_queries_end(struct iso_pipeline *pipeline);
+void pipeline_queries_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats);
+void pipeline_queries_open(const struct iso_pipeline *pipeline, uint64_t *waiting, uint64_t *unjudged);
 
 /* unlisted.c */
 void pipeline_count_unlisted(struct iso_pipeline *pipeline, const struct iso_aion_event *event);

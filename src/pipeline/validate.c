@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "pipeline/pipeline_private.h"
+#include "rowsets/rowsets.h"
 
 #ifdef ISO_VALIDATE
 
@@ -52,6 +53,8 @@ void pipeline_validate(const struct iso_pipeline *pipeline)
     validate_stairs(&pipeline->grace.promise);
     validate_altered(&pipeline->altered);
     findings_validate(&pipeline->reports.findings);
+    if (pipeline->queries.engine)
+        iso_rowsets_validate(pipeline->queries.engine);
 }
 
 #else

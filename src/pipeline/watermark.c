@@ -136,8 +136,10 @@ void pipeline_advance(struct iso_pipeline *pipeline, uint64_t now)
         pipeline_set_year(pipeline);
     if (pipeline->join)
         iso_join_advance(pipeline->join, watermark, now); /* drained with the batch */
-    else
+    else {
         iso_aion_watermark(pipeline->engine, watermark, now);
+        pipeline_queries_watermark(pipeline, watermark);
+    }
 }
 
 void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t timestamp, uint64_t now)

@@ -27,6 +27,9 @@ static void report(struct judge *judge, struct iso_rowsets_finding *finding, iso
     struct iso_text key = {0};
     finding->transaction = party_of(judge->query, rowsets_text(&engine->atoms, judge->query->tid, tid));
     finding->operation = judge->query->operation;
+    finding->step = judge->query->step;
+    finding->sts = judge->query->sts;
+    finding->cts = judge->query->ends;
     finding->table = rowsets_text(&engine->atoms, judge->query->table, table);
     finding->bound = judge->query->bound;
     iso_text_put_bytes(&key, finding->table.at, finding->table.length);
@@ -111,100 +114,113 @@ static bool was_returned(const struct rowsets_query *query, iso_atom parts)
     return low < query->row_count && query->rows[low] == parts;
 }
 
-/* Any other. False: that is enough of them. */
-static bool judge_other_row(struct judge *judge, uint32_t row, iso_atom parts)
+static bool counts(const struct judge *judge)
 {
-    const struct iso_rowsets *engine = judge->engine;
-    bool counts = judge->has_aggregates || judge->has_bag;
-    if (!counts && was_returned(judge->query, parts))
-        return true;
-    judge_see(judge, row, parts);
-    struct judge_outcome outcome = judge_decide(judge, judge->row.there, judge->row.cells);
-    if (outcome.there == ISO_TRUTH_FALSE)
-        return true;
-    if (++judge->looked_at > engine->options.scan_limit)
-        return false;
-    if (outcome.matches == ISO_TRUTH_FALSE)
-        return true;
-    if (counts) {
-        if (judge->row.is_own && judge->query->own_order) {
-            outcome.matches = ISO_TRUTH_TRUE | ISO_TRUTH_FALSE;
-            outcome.reasons = 1u << ISO_UNJUDGED_OWN_ORDER;
-        }
-        judge_count_row(judge, &outcome);
-    } else if (outcome.there == ISO_TRUTH_TRUE && outcome.matches == ISO_TRUTH_TRUE) {
-        judge_fault_of(judge, JUDGE_MISSING);
-    } else {
-        judge_doubt(judge, outcome.reasons, 1);
-    }
-    return true;
+    return judge->has_aggregates || judge->has_bag;
 }
 
-static bool judge_index(struct judge *judge)
+/* Any other row. */
+static void judge_other_row(struct judge *judge, uint32_t row, iso_atom parts)
+{
+    if (!counts(judge) && was_returned(judge->query, parts))
+        return;
+    judge_see(judge, row, parts);
+    struct judge_outcome outcome = judge_decide(judge, judge->row.there, judge->row.cells);
+    judge->looked_at += outcome.there != ISO_TRUTH_FALSE;
+    if (outcome.there == ISO_TRUTH_FALSE || outcome.matches == ISO_TRUTH_FALSE)
+        return;
+    if (counts(judge))
+        judge_count_row(judge, &outcome);
+    else if (outcome.there == ISO_TRUTH_TRUE && outcome.matches == ISO_TRUTH_TRUE)
+        judge_fault_of(judge, JUDGE_MISSING);
+    else
+        judge_doubt(judge, outcome.reasons, 1);
+}
+
+static void count_other_row(struct judge *judge, uint32_t row, iso_atom parts)
+{
+    if (!counts(judge) && was_returned(judge->query, parts))
+        return;
+    judge_see(judge, row, parts);
+    if (judge->row.there.doubt || judge->row.there.value != ISO_ABSENT)
+        judge->counted += iso_truth_outcomes(judge->row.covered) != ISO_TRUTH_FALSE;
+}
+
+typedef void (*visit)(struct judge *judge, uint32_t row, iso_atom parts);
+
+static bool is_before(const struct rowsets_place *place, const struct rowsets_place *end)
+{
+    return place->chunk < end->chunk || (place->chunk == end->chunk && place->at < end->at);
+}
+
+/* Each row that may lie between the bounds; and those that nobody but the transaction itself wrote so far. */
+static void visit_rows(struct judge *judge, visit function)
 {
     const struct iso_rowsets *engine = judge->engine;
     const struct rowsets_table *table = &engine->tables[judge->table];
-    struct rowsets_place at, end;
-    rowsets_order_narrow(engine, table, judge->has_bounds ? &judge->bounds : NULL, &at, &end);
-    while (at.chunk < table->chunk_count && (at.chunk < end.chunk || (at.chunk == end.chunk && at.at < end.at))) {
+    const struct rowsets_query *query = judge->query;
+    for (struct rowsets_place at = judge->from; is_before(&at, &judge->to) && at.chunk < table->chunk_count;) {
         const struct rowsets_chunk *chunk = &table->chunks[at.chunk];
         if (at.at == chunk->count) {
             at = (struct rowsets_place){at.chunk + 1, 0};
             continue;
         }
         uint32_t row = chunk->rows[at.at++];
-        if (!judge_other_row(judge, row, engine->rows[row].parts))
-            return false;
+        function(judge, row, engine->rows[row].parts);
     }
-    return true;
+    for (uint32_t i = 0; i < query->own_count; i++)
+        if ((!i || query->owns[i - 1].parts != query->owns[i].parts) &&
+            rowsets_find_row(engine, judge->table, query->owns[i].parts) == ISO_NONE)
+            function(judge, ISO_NONE, query->owns[i].parts);
 }
 
-/* Rows that nobody but the transaction itself wrote so far. */
-static bool judge_own_rows(struct judge *judge)
+/* Rows that were there count, not those that were, or will be. */
+static bool is_within_limit(struct judge *judge)
 {
-    const struct rowsets_query *query = judge->query;
-    for (uint32_t i = 0; i < query->own_count; i++) {
-        iso_atom parts = query->owns[i].parts;
-        if (i && query->owns[i - 1].parts == parts)
-            continue;
-        if (rowsets_find_row(judge->engine, judge->table, parts) == ISO_NONE &&
-            !judge_other_row(judge, ISO_NONE, parts))
-            return false;
-    }
-    return true;
+    const struct rowsets_table *table = &judge->engine->tables[judge->table];
+    uint64_t rows = judge->query->own_count, limit = judge->engine->options.scan_limit;
+    for (uint32_t c = judge->from.chunk; c <= judge->to.chunk && c < table->chunk_count && rows <= limit; c++)
+        rows += table->chunks[c].count;
+    if (rows <= limit)
+        return true;
+    visit_rows(judge, count_other_row);
+    return judge->counted <= limit;
 }
 
 /* With an unknown order of own writes each own row may be another one. */
 static void doubt_own_rows(struct judge *judge)
 {
-    if (judge->query->own_order && judge->query->own_count && (judge->has_aggregates || judge->has_bag))
+    if (judge->query->own_order && judge->query->own_count && counts(judge))
         judge_doubt(judge, 1u << ISO_UNJUDGED_OWN_ORDER, 0);
 }
 
 static void judge_rows(struct judge *judge)
 {
     const struct rowsets_query *query = judge->query;
-    bool counts = judge->has_aggregates || judge->has_bag;
     for (uint32_t i = 0; i < query->row_count; i++)
         if (!i || query->rows[i] != query->rows[i - 1])
             judge_returned_row(judge, query->rows[i]);
     if (query->is_partial)
         return;
-    if (counts && !judge->engine->tables[judge->table].is_whole) {
+    if (counts(judge) && !judge->engine->tables[judge->table].is_whole) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_BEFORE_START, 0);
         return;
     }
-    if (counts && judge->is_altered) {
+    if (counts(judge) && judge->is_altered) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_DDL, 0);
         return;
     }
     doubt_own_rows(judge);
-    if (counts && judge->reasons)
+    if (counts(judge) && judge->reasons)
         return;
-    if (!judge_index(judge) || !judge_own_rows(judge))
+    rowsets_order_narrow(judge->engine, &judge->engine->tables[judge->table], judge->has_bounds ? &judge->bounds : NULL,
+                         &judge->from, &judge->to);
+    if (!is_within_limit(judge)) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_SCAN_LIMIT, 0);
-    else
-        judge_returned(judge);
+        return;
+    }
+    visit_rows(judge, judge_other_row);
+    judge_returned(judge);
 }
 
 /* ---- making ready ---- */
@@ -235,7 +251,7 @@ static bool read_bounds(struct judge *judge)
     const struct iso_rowsets *engine = judge->engine;
     const struct rowsets_table *table = &engine->tables[judge->table];
     struct iso_error error = ISO_NO_ERROR;
-    char from[ISO_ATOM_TEXT_MAX], to[ISO_ATOM_TEXT_MAX];
+    char from[ISO_ATOM_TEXT_MAX], to[ISO_ATOM_TEXT_MAX], buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text low = rowsets_text(&engine->atoms, judge->query->from, from);
     struct iso_json_text high = rowsets_text(&engine->atoms, judge->query->to, to);
     uint32_t parts = judge->key.parts ? judge->key.parts : table->part_count;
@@ -244,6 +260,8 @@ static bool read_bounds(struct judge *judge)
     judge->has_bounds = low.at || high.at;
     if (!judge->has_bounds)
         return true;
+    if (!parts && judge->query->own_count)
+        parts = count_parts(rowsets_text(&engine->atoms, judge->query->owns[0].parts, buffer));
     if (!parts)
         parts = count_parts(low) > count_parts(high) ? count_parts(low) : count_parts(high);
     if (parts <= ISO_KEY_PARTS && iso_bounds_read(&judge->bounds, judge->key.parts ? judge->key.types : unknown, parts,
@@ -353,7 +371,7 @@ uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, 
     struct judge judge = {
         .engine = engine, .query = query, .table = query->table_number, .is_last = is_last, .blocker = ISO_NONE};
     iso_json_init(&judge.json);
-    if (query->bound < engine->floor) {
+    if (engine->floor && query->bound <= engine->floor) {
         engine->stats.late++;
         judge_doubt(&judge, 1u << ISO_UNJUDGED_BEFORE_START, 0);
     } else if (make_ready(&judge)) {

@@ -23,10 +23,12 @@ struct judge_cell {
 struct judge_row {
     uint32_t row; /* ISO_NONE: only the transaction itself wrote it */
     iso_atom parts;
-    bool is_own;
+    bool is_own, is_reborn;
     struct judge_cell there, *cells; /* by slot */
     uint64_t writer_cts;             /* of the newest version that decides */
     iso_atom writer;
+    const struct rowsets_version
+        *died;         /* its last deletion before; what its cells held until then is no longer there */
     iso_truth covered; /* by the bounds */
 };
 
@@ -74,7 +76,8 @@ struct judge {
     char **copies; /* of numbers that aggregates refer to */
     uint32_t copy_count, copy_capacity;
 
-    uint32_t looked_at;
+    struct rowsets_place from, to; /* the rows that the bounds may cover */
+    uint32_t looked_at, counted;
     uint32_t reasons;
     uint64_t doubtful_rows;
     uint32_t blocker; /* the transaction of unknown outcome that a fault waits for; ISO_NONE */

@@ -422,6 +422,7 @@ static void judge_bag_rows(struct judge *judge)
     qsort_r(told, told_count, sizeof *told, compare_bag_rows, bag);
     qsort_r(found, found_count, sizeof *found, compare_bag_rows, bag);
     take_common(bag, told, &told_count, found, &found_count);
+    told_count = is_whole ? told_count : 0;
     if (!told_count && !found_count)
         return;
     if (is_unclear(judge, told, told_count, found, found_count)) {
@@ -429,10 +430,10 @@ static void judge_bag_rows(struct judge *judge)
     } else if (judge_excuses_table(judge)) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_UNKNOWN_WRITER, 0);
     } else if (!judge->query->in_bag) {
-        judge->query->in_bag = found_count || (told_count && is_whole);
+        judge->query->in_bag = true;
         if (found_count)
             report_bag_row(judge, ISO_MISSING_ROW, found[0], found_count);
-        if (told_count && is_whole)
+        if (told_count)
             report_bag_row(judge, ISO_EXTRA_ROW, told[0], told_count);
     }
 }

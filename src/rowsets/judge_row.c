@@ -9,7 +9,7 @@
 #include "rowsets/judge_private.h"
 #include "verdict/unjudged.h"
 
-enum { MOST_MIXTURES = 64 };
+enum { MOST_MIXTURES = 256, MOST_OPTIONS = 16, MOST_CHOICES = 8 };
 
 static struct judge_cell doubtful(enum iso_unjudged reason)
 {
@@ -31,33 +31,63 @@ static struct judge_cell cell_of(const struct judge *judge, iso_atom value)
     return (struct judge_cell){value, 0};
 }
 
-/* Where nothing is known of the register itself. */
-static struct judge_cell default_of(const struct judge *judge, uint32_t column)
+/* Where nothing is known of the row itself. */
+static struct judge_cell default_row(const struct judge *judge)
 {
-    const struct iso_rowsets *engine = judge->engine;
-    const struct rowsets_table *table = &engine->tables[judge->table];
-    if (!column)
-        return table->is_whole ? (struct judge_cell){ISO_ABSENT, 0} : doubtful(ISO_UNJUDGED_BEFORE_START);
-    if (column == ISO_NONE)
-        return doubtful(ISO_UNJUDGED_COLUMN);
-    const struct rowsets_column *of = &table->columns[column];
-    if (!of->has_initial && of->first_cts >= judge->query->bound)
-        return doubtful(ISO_UNJUDGED_COLUMN);
-    return engine->options.initial_is_known ? (struct judge_cell){ISO_ABSENT, 0} : doubtful(ISO_UNJUDGED_BEFORE_START);
+    const struct rowsets_table *table = &judge->engine->tables[judge->table];
+    return table->is_whole ? (struct judge_cell){ISO_ABSENT, 0} : doubtful(ISO_UNJUDGED_BEFORE_START);
 }
 
-/* What the register held; notes who wrote it if that decides. */
-static struct judge_cell look_up(struct judge *judge, const struct rowsets_cell *cell)
+/* Of a cell that nobody wrote since the row was there: it has its column's default, whatever that is. */
+static struct judge_cell default_cell(const struct judge *judge, uint32_t column)
+{
+    const struct rowsets_table *table = &judge->engine->tables[judge->table];
+    bool is_shown = column != ISO_NONE &&
+                    (table->columns[column].has_initial || table->columns[column].first_cts < judge->query->bound);
+    return doubtful(is_shown ? ISO_UNJUDGED_UNKNOWN_VALUE : ISO_UNJUDGED_COLUMN);
+}
+
+static const struct rowsets_version *find_version(const struct judge *judge, const struct rowsets_cell *cell)
+{
+    return rowsets_version_at(judge->engine, cell, judge->query->bound, judge->query->tid);
+}
+
+/* Who wrote it decides, if nobody wrote later what decides, too. */
+static void note_writer(struct judge *judge, const struct rowsets_version *version)
 {
     struct judge_row *row = &judge->row;
-    const struct rowsets_version *version =
-        rowsets_version_at(judge->engine, cell, judge->query->bound, judge->query->tid);
-    if (!version)
-        return cell->has_initial ? cell_of(judge, cell->initial) : default_of(judge, cell->column);
-    if (row->writer == ISO_ABSENT || version->cts > row->writer_cts) {
-        row->writer = version->tid;
-        row->writer_cts = version->cts;
+    if (row->writer != ISO_ABSENT && version->cts <= row->writer_cts)
+        return;
+    row->writer = version->tid;
+    row->writer_cts = version->cts;
+}
+
+/* Whether the row was there, and when it was deleted last. */
+static void see_existence(struct judge *judge, const struct rowsets_cell *cell)
+{
+    struct judge_row *row = &judge->row;
+    const struct rowsets_version *version = find_version(judge, cell), *first = judge->engine->versions + cell->first;
+    if (version)
+        note_writer(judge, version);
+    if (version || cell->has_initial)
+        row->there = cell_of(judge, version ? version->value : cell->initial);
+    for (; version && judge->engine->rows[row->row].was_deleted && !row->died; version--) {
+        if (version->value == ISO_ABSENT && version->tid != judge->query->tid)
+            row->died = version;
+        if (version == first)
+            break;
     }
+}
+
+/* What a cell of the row held. */
+static struct judge_cell see_cell(struct judge *judge, const struct rowsets_cell *cell)
+{
+    const struct rowsets_version *version = find_version(judge, cell), *died = judge->row.died;
+    if (version && died && !rowsets_outlives(judge->engine, version, died))
+        version = NULL;
+    if (!version)
+        return cell->has_initial && !died ? cell_of(judge, cell->initial) : default_cell(judge, cell->column);
+    note_writer(judge, version);
     return cell_of(judge, version->value);
 }
 
@@ -73,13 +103,17 @@ static void lay_own_over(struct judge *judge)
     uint32_t low = 0, high = query->own_count;
     ISO_BISECT(low, high, middle, query->owns[middle].parts < judge->row.parts);
     for (; low < query->own_count && query->owns[low].parts == judge->row.parts; low++) {
-        const struct rowsets_own *own = &query->owns[low];
+        const struct rowsets_own *own = &query->owns[low]; /* the row before its cells */
         judge->row.is_own = true;
+        judge->row.is_reborn |= own->is_reborn;
         if (!own->column)
             judge->row.there = cell_of(judge, own->value);
-        for (uint32_t s = 0; s < judge->slot_count; s++)
+        for (uint32_t s = 0; s < judge->slot_count; s++) {
             if (own->column && judge->slots[s].column == own->column)
                 judge->row.cells[s] = cell_of(judge, own->value);
+            else if (own->is_reborn)
+                judge->row.cells[s] = default_cell(judge, judge->slots[s].column);
+        }
     }
 }
 
@@ -88,26 +122,27 @@ void judge_see(struct judge *judge, uint32_t number, iso_atom parts)
     struct iso_rowsets *engine = judge->engine;
     struct judge_row *row = &judge->row;
     struct judge_cell *cells = row->cells;
+    char buffer[ISO_ATOM_TEXT_MAX];
     *row = (struct judge_row){.row = number, .parts = parts, .cells = cells, .writer = ISO_ABSENT};
-    row->there = default_of(judge, 0);
-    for (uint32_t s = 0; s < judge->slot_count; s++)
-        if (!is_part(&judge->slots[s]))
-            cells[s] = default_of(judge, judge->slots[s].column);
+    row->there = default_row(judge);
     for (uint32_t at = number == ISO_NONE ? ISO_NONE : engine->rows[number].cells; at != ISO_NONE;
          at = engine->cells[at].next) {
         const struct rowsets_cell *cell = &engine->cells[at];
         if (!cell->column) {
-            row->there = look_up(judge, cell);
+            see_existence(judge, cell);
             if (row->there.value == ISO_ABSENT && !row->there.doubt && !judge->query->own_count &&
                 engine->rows[number].candidates == ISO_NONE)
                 return; /* gone */
+            for (uint32_t s = 0; s < judge->slot_count; s++)
+                cells[s] = default_cell(judge, judge->slots[s].column);
         }
         for (uint32_t s = 0; cell->column && s < judge->slot_count; s++)
             if (judge->slots[s].column == cell->column)
-                cells[s] = look_up(judge, cell);
+                cells[s] = see_cell(judge, cell);
     }
+    for (uint32_t s = 0; number == ISO_NONE && s < judge->slot_count; s++)
+        cells[s] = default_cell(judge, judge->slots[s].column);
     lay_own_over(judge);
-    char buffer[ISO_ATOM_TEXT_MAX];
     row->covered = judge->has_bounds
                        ? iso_bounds_cover(&judge->bounds, rowsets_text(&engine->atoms, parts, buffer), &judge->room)
                        : ISO_TRUTH_TRUE;
@@ -197,7 +232,7 @@ struct judge_outcome judge_decide(struct judge *judge, struct judge_cell there, 
 /* One register of the row that one of them may have written: its options are the row's own value and theirs. */
 struct choice {
     struct judge_cell *cell;
-    struct judge_cell options[MOST_MIXTURES];
+    struct judge_cell options[MOST_OPTIONS];
     uint32_t count;
 };
 
@@ -221,7 +256,7 @@ static bool add_option(struct choice *choice, struct judge_cell option)
     for (uint32_t i = 0; i < choice->count; i++)
         if (choice->options[i].value == option.value && choice->options[i].doubt == option.doubt)
             return true;
-    if (choice->count == MOST_MIXTURES)
+    if (choice->count == MOST_OPTIONS)
         return false;
     choice->options[choice->count++] = option;
     return true;
@@ -235,34 +270,60 @@ static uint32_t slot_of(const struct judge *judge, uint32_t column)
     return s;
 }
 
-/* The choices that matter; how many mixtures of them there are, or 0: more than are looked at. */
-static uint32_t find_choices(struct judge *judge, struct choice *choices, uint32_t *count, uint32_t *blocker)
+struct choices {
+    struct choice list[MOST_CHOICES];
+    uint32_t count;
+};
+
+/* False: more than are looked at. */
+static bool offer(struct choices *choices, struct judge_cell *cell, struct judge_cell option)
+{
+    uint32_t i = 0;
+    while (i < choices->count && choices->list[i].cell != cell)
+        i++;
+    if (i == MOST_CHOICES)
+        return false;
+    if (i == choices->count) {
+        choices->list[i].cell = cell;
+        choices->list[i].options[0] = *cell;
+        choices->list[choices->count++].count = 1;
+    }
+    return add_option(&choices->list[i], option);
+}
+
+/* One that deleted the row and wrote it again left nothing of its cells but what it wrote then. */
+static bool offer_reborn(struct judge *judge, struct choices *choices)
+{
+    for (uint32_t s = 0; s < judge->slot_count; s++)
+        if (judge->slots[s].column != ISO_NONE && slot_of(judge, judge->slots[s].column) == s &&
+            !is_own_register(judge, judge->slots[s].column) &&
+            !offer(choices, &judge->row.cells[s], default_cell(judge, judge->slots[s].column)))
+            return false;
+    return true;
+}
+
+/* The choices that matter. How many mixtures of them there are; 0: more than are looked at. */
+static uint32_t find_choices(struct judge *judge, struct choices *choices, uint32_t *blocker)
 {
     const struct iso_rowsets *engine = judge->engine;
     uint32_t mixtures = 1;
-    *count = 0;
+    choices->count = 0;
     *blocker = ISO_NONE;
     for (uint32_t at = engine->rows[judge->row.row].candidates; at != ISO_NONE; at = engine->candidates[at].next) {
         const struct rowsets_candidate *candidate = &engine->candidates[at];
-        uint32_t slot = candidate->column ? slot_of(judge, candidate->column) : 0, i = 0;
-        struct judge_cell *cell = candidate->column ? &judge->row.cells[slot] : &judge->row.there;
-        if (!may_be_seen(judge, candidate->unknown) || is_own_register(judge, candidate->column) ||
+        uint32_t slot = candidate->column ? slot_of(judge, candidate->column) : 0;
+        bool is_own = is_own_register(judge, candidate->column);
+        if (!may_be_seen(judge, candidate->unknown) || (is_own && !candidate->is_reborn) ||
             (candidate->column && slot == judge->slot_count))
             continue;
         *blocker = candidate->unknown;
-        while (i < *count && choices[i].cell != cell)
-            i++;
-        if (i == *count) {
-            choices[i].cell = cell;
-            choices[i].options[0] = *cell;
-            choices[i].count = 1;
-            ++*count;
-        }
-        if (!add_option(&choices[i], cell_of(judge, candidate->value)) || *count == 6)
+        if ((!is_own && !offer(choices, candidate->column ? &judge->row.cells[slot] : &judge->row.there,
+                               cell_of(judge, candidate->value))) ||
+            (candidate->is_reborn && !offer_reborn(judge, choices)))
             return 0;
     }
-    for (uint32_t i = 0; i < *count; i++)
-        mixtures = mixtures > MOST_MIXTURES ? mixtures : mixtures * choices[i].count;
+    for (uint32_t i = 0; i < choices->count && mixtures <= MOST_MIXTURES; i++)
+        mixtures *= choices->list[i].count;
     return mixtures > MOST_MIXTURES ? 0 : mixtures;
 }
 
@@ -283,38 +344,44 @@ static bool is_excused_by(enum judge_fault fault, const struct judge_outcome *ou
     return outcome->there & ISO_TRUTH_TRUE && outcome->matches & ISO_TRUTH_TRUE;
 }
 
+static bool surely_counts(const struct judge_outcome *outcome)
+{
+    return outcome->there == ISO_TRUTH_TRUE && outcome->matches == ISO_TRUTH_TRUE;
+}
+
+static bool never_counts(const struct judge_outcome *outcome)
+{
+    return outcome->there == ISO_TRUTH_FALSE || outcome->matches == ISO_TRUTH_FALSE;
+}
+
 /* Whether a mixture changes what the row adds to an aggregate or to rows without keys. */
 static bool is_changed(struct judge *judge, const struct judge_outcome *before, const struct judge_outcome *outcome,
                        const struct judge_cell *cells)
 {
-    bool counts = before->there == ISO_TRUTH_TRUE && before->matches == ISO_TRUTH_TRUE;
-    bool still = outcome->there == ISO_TRUTH_TRUE && outcome->matches == ISO_TRUTH_TRUE;
-    bool never = outcome->there == ISO_TRUTH_FALSE || outcome->matches == ISO_TRUTH_FALSE;
-    if (!counts)
-        return !never;
-    for (uint32_t s = judge->where.column_count; still && s < judge->slot_count; s++)
-        still = cells[s].value == judge->row.cells[s].value && cells[s].doubt == judge->row.cells[s].doubt;
-    return !still;
+    bool same = surely_counts(before) == surely_counts(outcome) && never_counts(before) == never_counts(outcome);
+    for (uint32_t s = judge->where.column_count; same && surely_counts(outcome) && s < judge->slot_count; s++)
+        same = cells[s].value == judge->row.cells[s].value && !cells[s].doubt == !judge->row.cells[s].doubt;
+    return !same;
 }
 
 bool judge_excuses(struct judge *judge, enum judge_fault fault)
 {
     struct iso_rowsets *engine = judge->engine;
     struct judge_row *row = &judge->row;
-    uint32_t count, blocker;
+    uint32_t blocker;
     if (row->row == ISO_NONE || engine->rows[row->row].candidates == ISO_NONE)
         return false;
-    struct choice *choices = iso_allocate(6 * sizeof *choices);
+    struct choices *choices = iso_allocate(sizeof *choices);
     struct judge_cell before = row->there, *kept = iso_allocate((judge->slot_count + 1) * sizeof *kept);
     struct judge_cell *mixed = iso_allocate((judge->slot_count + 1) * sizeof *mixed);
     memcpy(kept, row->cells, judge->slot_count * sizeof *kept);
     struct judge_outcome plain = judge_decide(judge, before, kept);
-    uint32_t mixtures = find_choices(judge, choices, &count, &blocker);
+    uint32_t mixtures = find_choices(judge, choices, &blocker);
     bool excused = !mixtures;
     for (uint32_t m = 0; m < mixtures && !excused; m++) {
         uint32_t rest = m;
-        for (uint32_t i = 0; i < count; rest /= choices[i++].count)
-            *choices[i].cell = choices[i].options[rest % choices[i].count];
+        for (uint32_t i = 0; i < choices->count; rest /= choices->list[i++].count)
+            *choices->list[i].cell = choices->list[i].options[rest % choices->list[i].count];
         spread(judge);
         memcpy(mixed, row->cells, judge->slot_count * sizeof *mixed);
         struct judge_cell there = row->there;
@@ -403,8 +470,8 @@ void judge_put_row(struct judge *judge, struct iso_text *text)
     uint32_t count = 0;
     for (uint32_t at = kept.row == ISO_NONE ? ISO_NONE : engine->rows[kept.row].cells; at != ISO_NONE;
          at = engine->cells[at].next)
-        if (engine->cells[at].column)
-            add_member(judge, members, &count, engine->cells[at].column, look_up(judge, &engine->cells[at]));
+        if (engine->cells[at].column && !kept.is_reborn)
+            add_member(judge, members, &count, engine->cells[at].column, see_cell(judge, &engine->cells[at]));
     for (uint32_t i = 0; i < judge->query->own_count; i++)
         if (judge->query->owns[i].parts == kept.parts && judge->query->owns[i].column)
             add_member(judge, members, &count, judge->query->owns[i].column,

@@ -1,9 +1,10 @@
 /* Queries that wait: for the watermark, by their moments; or for a transaction of unknown outcome. */
 #include "rowsets/rowsets_private.h"
 
-void rowsets_free_query(struct iso_rowsets *engine, struct rowsets_query *query)
+void rowsets_free_query(struct rowsets_query *query)
 {
-    (void)engine;
+    if (!query)
+        return; /* of an archive that ended too early */
     iso_free(query->rows);
     iso_free(query->owns);
     iso_free(query->emitted);
@@ -15,7 +16,7 @@ static void settle(struct iso_rowsets *engine, struct rowsets_query *query, bool
 {
     query->watched = rowsets_judge(engine, query, is_last);
     if (query->watched == ISO_NONE) {
-        rowsets_free_query(engine, query);
+        rowsets_free_query(query);
         return;
     }
     ISO_GROW(engine->held, engine->held_count, engine->held_capacity);
@@ -63,7 +64,7 @@ static bool watches(const struct rowsets_query *query, uint64_t unknown)
 
 static bool is_below(const struct rowsets_query *query, uint64_t floor)
 {
-    return query->bound < floor;
+    return query->bound <= floor;
 }
 
 static bool is_any(const struct rowsets_query *query, uint64_t number)

@@ -27,13 +27,13 @@ struct iso_rowsets *iso_rowsets_new(const struct iso_rowsets_options *options)
 static void free_queries(struct iso_rowsets *engine)
 {
     for (uint32_t i = 0; i < engine->queue.count; i++)
-        rowsets_free_query(engine, (struct rowsets_query *)(uintptr_t)engine->queue.items[i].value);
+        rowsets_free_query((struct rowsets_query *)(uintptr_t)engine->queue.items[i].value);
     for (uint32_t i = 0; i < engine->held_count; i++)
-        rowsets_free_query(engine, engine->held[i]);
+        rowsets_free_query(engine->held[i]);
     for (uint32_t i = 0; i < engine->unknown_count; i++) {
         struct rowsets_unknown *unknown = &engine->unknowns[i];
         for (uint32_t q = 0; unknown->tid != ISO_ABSENT && q < unknown->query_count; q++)
-            rowsets_free_query(engine, unknown->queries[q]);
+            rowsets_free_query(unknown->queries[q]);
         iso_free(unknown->queries);
         iso_free(unknown->writes);
     }

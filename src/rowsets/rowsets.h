@@ -14,7 +14,8 @@
  * is reported only where all outcomes agree. README.md draws the structures and says what they cost.
  *
  * What is a row: the key `TABLE/PARTS`, there unless absent; its cells are `TABLE/PARTS#COLUMN` (base/cell_key.h).
- * All other keys are passed over, and so are row sets that are no queries (ISO_SET_QUERY).
+ * A deletion ends its cells; of one that nobody wrote since the row was there, it is not known what it holds (`unknown-value`,
+ * and `unknown-column` where nobody wrote that column at all). All other keys are passed over, and so are row sets that are no queries (ISO_SET_QUERY).
  *
  * Own writes before the query lie over its moment; faults of rows that the transaction wrote itself are INT. Of one with
  * ISO_MARK_CDC_WRITES the order of its writes is not known: rows that it wrote anywhere are unjudged (`own-order`).
@@ -30,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/archive.h"
 #include "iso/verdict.h"
 #include "predicate/bounds.h"
 
@@ -46,6 +48,8 @@ struct iso_rowsets_party {
 struct iso_rowsets_finding {
     struct iso_rowsets_party transaction;
     uint32_t operation;           /* the query's first, of the transaction's, from 0 */
+    uint32_t step;                /* the same as iso_history_step has it */
+    uint64_t sts, cts;            /* of the transaction; 0: it has none */
     enum iso_axiom axiom;         /* ISO_EXT, or ISO_INT */
     enum iso_violation_kind kind; /* ISO_MISSING_ROW, ISO_EXTRA_ROW, ISO_AGGREGATE */
     struct iso_json_text key;     /* of the row; of aggregates and of rows without keys `TABLE#` */
@@ -82,7 +86,7 @@ struct iso_rowsets_options {
     enum iso_level level;
     uint32_t scan_limit;       /* rows that one query looks at; 0: ISO_SCAN_LIMIT */
     uint64_t retention;        /* in units of the timestamps: a query's moment may lie this far below the watermark */
-    bool initial_is_known;     /* rows and cells of which nothing is said were absent at the start; else nobody knows */
+    bool initial_is_known;     /* rows of which nothing is said were not there at the start; else nobody knows */
     enum iso_text_order texts; /* of keys and columns of which nothing else is known */
     /* What a column's values are, and what a table's key is made of; NULL: nothing is known. */
     struct iso_scalar_type (*type_of)(void *context, struct iso_json_text table, struct iso_json_text column);
@@ -140,6 +144,9 @@ struct iso_rowsets_stats {
     uint64_t bytes;
 };
 void iso_rowsets_stats(const struct iso_rowsets *engine, struct iso_rowsets_stats *stats);
+
+/* Saves, or restores into an engine that is new and has the same options. The block has to be said again. */
+void iso_rowsets_archive(struct iso_archive *archive, struct iso_rowsets *engine);
 
 /* Asserts what must hold of the structures: in sanitized and property builds after each step. */
 void iso_rowsets_validate(const struct iso_rowsets *engine);

@@ -39,6 +39,7 @@ struct rowsets_row {
     uint32_t cells;      /* the first is the row's own */
     uint32_t candidates; /* what transactions of unknown outcome wrote; ISO_NONE: nothing */
     uint32_t serial;     /* counts the rows that had this number */
+    bool was_deleted;    /* it has a version that is absent */
     bool is_number;      /* the key is one integer: */
     int64_t number;
 };
@@ -48,6 +49,7 @@ struct rowsets_candidate {
     uint32_t next; /* of the row's, or the next free one */
     uint32_t unknown, column;
     iso_atom value;
+    bool is_reborn; /* a row that it deleted before it wrote it again */
 };
 
 struct rowsets_column {
@@ -88,6 +90,7 @@ struct rowsets_write {
     uint32_t table, column;
     iso_atom parts, value;
     uint64_t opened; /* the bound of its first write; ROWSETS_LOCK: its cts */
+    bool is_reborn;  /* a row that the transaction deleted and wrote again */
 };
 #define ROWSETS_LOCK UINT64_MAX
 
@@ -96,6 +99,7 @@ struct rowsets_own {
     iso_atom parts;
     uint32_t column;
     iso_atom value;
+    bool is_reborn;
 };
 
 /* What a query asks, and all that is needed to judge it. Archived as it stands. */
@@ -103,7 +107,8 @@ struct rowsets_query {
     uint64_t bound, start_limit; /* of a transaction of unknown outcome that may have written what it saw */
     uint64_t cts, origin;        /* cts: UINT64_MAX of points */
     iso_atom tid, table, from, to, where, returned;
-    uint32_t index, operation, table_number;
+    uint32_t index, operation, step, table_number;
+    uint64_t sts, ends; /* of its transaction, as findings report them */
     uint32_t row_count, own_count, emitted_count;
     uint32_t watched; /* held: the transaction of unknown outcome whose outcome it waits for */
     bool is_partial, own_order, is_lock, is_point, at_commit, in_aggregate, in_bag; /* in_...: already reported */
@@ -198,6 +203,11 @@ void rowsets_free_row(struct iso_rowsets *engine, uint32_t row);
 struct rowsets_cell *rowsets_find_cell(const struct iso_rowsets *engine, uint32_t row, uint32_t column);
 struct rowsets_cell *rowsets_cell(struct iso_rowsets *engine, uint32_t row, uint32_t column);
 void rowsets_put_version(struct iso_rowsets *engine, uint32_t row, uint32_t column, struct rowsets_version version);
+bool rowsets_is_behind(const struct iso_rowsets *engine, const struct rowsets_version *one,
+                       const struct rowsets_version *other);
+/* Whether a cell's version is still there after the row's deletion. */
+bool rowsets_outlives(const struct iso_rowsets *engine, const struct rowsets_version *version,
+                      const struct rowsets_version *deletion);
 /* The newest below `bound` that is not `but`'s; NULL: none. */
 const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engine, const struct rowsets_cell *cell,
                                                  uint64_t bound, iso_atom but);
@@ -221,7 +231,7 @@ bool rowsets_is_integer(struct iso_json_text part, int64_t *number);
 
 /* queue.c */
 void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query);
-void rowsets_free_query(struct iso_rowsets *engine, struct rowsets_query *query);
+void rowsets_free_query(struct rowsets_query *query);
 void rowsets_wake(struct iso_rowsets *engine, uint32_t unknown);
 void rowsets_advance(struct iso_rowsets *engine, uint64_t watermark);
 

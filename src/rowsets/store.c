@@ -125,8 +125,8 @@ static uint32_t new_block(struct iso_rowsets *engine, uint8_t class)
 }
 
 /* Whether the version stands behind the other one. */
-static bool is_behind(const struct iso_rowsets *engine, const struct rowsets_version *one,
-                      const struct rowsets_version *other)
+bool rowsets_is_behind(const struct iso_rowsets *engine, const struct rowsets_version *one,
+                       const struct rowsets_version *other)
 {
     if (one->cts != other->cts)
         return one->cts > other->cts;
@@ -135,17 +135,50 @@ static bool is_behind(const struct iso_rowsets *engine, const struct rowsets_ver
     return iso_atom_compare(&engine->atoms, one->tid, other->tid) > 0;
 }
 
+static void drop_versions(struct iso_rowsets *engine, struct rowsets_cell *cell, uint32_t count)
+{
+    struct rowsets_version *versions = engine->versions + cell->first;
+    cell->count -= count;
+    engine->living -= count;
+    memmove(versions, versions + count, cell->count * sizeof *versions);
+}
+
+bool rowsets_outlives(const struct iso_rowsets *engine, const struct rowsets_version *version,
+                      const struct rowsets_version *deletion)
+{
+    return version->tid == deletion->tid || rowsets_is_behind(engine, version, deletion);
+}
+
+/* What the row's cells held when it was deleted, which nobody will see any more. */
+static void forget_cells(struct iso_rowsets *engine, uint32_t own, struct rowsets_version deletion)
+{
+    for (uint32_t at = engine->cells[own].next; at != ISO_NONE; at = engine->cells[at].next) {
+        struct rowsets_cell *cell = &engine->cells[at];
+        uint32_t count = 0;
+        while (count < cell->count && !rowsets_outlives(engine, &engine->versions[cell->first + count], &deletion))
+            count++;
+        if (count)
+            drop_versions(engine, cell, count);
+        cell->has_initial = false;
+    }
+}
+
 /* Of the versions below the floor the newest is kept. */
 static void forget_older(struct iso_rowsets *engine, struct rowsets_cell *cell)
 {
-    struct rowsets_version *versions = engine->versions + cell->first;
+    const struct rowsets_version *versions = engine->versions + cell->first;
     uint32_t below = 0, drop;
     while (below < cell->count && versions[below].cts < engine->floor)
         below++;
     drop = below ? below - 1 : 0;
-    memmove(versions, versions + drop, (cell->count - drop) * sizeof *versions);
-    cell->count -= drop;
-    engine->living -= drop;
+    for (uint32_t i = drop; !cell->column && i-- > 0;) {
+        if (versions[i].value != ISO_ABSENT)
+            continue;
+        forget_cells(engine, (uint32_t)(cell - engine->cells), versions[i]);
+        break;
+    }
+    if (drop)
+        drop_versions(engine, cell, drop);
 }
 
 static void make_room(struct iso_rowsets *engine, struct rowsets_cell *cell)
@@ -173,12 +206,14 @@ void rowsets_put_version(struct iso_rowsets *engine, uint32_t row, uint32_t numb
     make_room(engine, cell);
     struct rowsets_version *versions = engine->versions + cell->first;
     uint32_t at = cell->count++;
-    for (; at && is_behind(engine, &versions[at - 1], &version); at--)
+    for (; at && rowsets_is_behind(engine, &versions[at - 1], &version); at--)
         versions[at] = versions[at - 1];
     versions[at] = version;
     engine->living++;
-    if (!number && version.value == ISO_ABSENT)
+    if (!number && version.value == ISO_ABSENT) {
+        engine->rows[row].was_deleted = true;
         iso_heap_push(&engine->dead, version.cts, iso_number_pair(engine->rows[row].serial, row));
+    }
 }
 
 const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engine, const struct rowsets_cell *cell,

@@ -5,6 +5,7 @@
 #include "base/cell_key.h"
 #include "base/sorted.h"
 #include "rowsets/rowsets_private.h"
+#include "verdict/unjudged.h"
 
 /* ---- keys ---- */
 
@@ -111,6 +112,14 @@ static void clear_writes(struct iso_rowsets *engine)
     iso_number_map_clear(&engine->write_of);
 }
 
+/* What the transaction wrote to cells of a row before it deleted it. */
+static void forget_cells(struct iso_rowsets *engine, const struct rowsets_write *row)
+{
+    for (uint32_t i = 0; i < engine->write_count; i++)
+        if (engine->writes[i].table == row->table && engine->writes[i].parts == row->parts && engine->writes[i].column)
+            engine->writes[i].value = iso_value_unknown(&engine->atoms, ISO_UNJUDGED_UNKNOWN_VALUE);
+}
+
 static void note_write(struct iso_rowsets *engine, const struct times *times, uint32_t operation)
 {
     const struct iso_history *history = engine->history;
@@ -121,9 +130,14 @@ static void note_write(struct iso_rowsets *engine, const struct times *times, ui
         return;
     uint32_t before = engine->write_count;
     struct rowsets_write *write = write_of(engine, key, known);
-    write->value = kind == ISO_DELETE ? ISO_ABSENT : copy_atom(engine, history->value[operation]);
-    if (engine->write_count > before)
+    bool is_new = engine->write_count > before;
+    if (is_new)
         write->opened = opened_at(engine, times, operation);
+    if (!is_new && !known->column && kind == ISO_DELETE)
+        forget_cells(engine, write);
+    if (!is_new && !known->column && kind == ISO_WRITE && write->value == ISO_ABSENT)
+        write->is_reborn = true;
+    write->value = kind == ISO_DELETE ? ISO_ABSENT : copy_atom(engine, history->value[operation]);
 }
 
 static void note_writes(struct iso_rowsets *engine, uint32_t transaction, const struct times *times)
@@ -136,7 +150,21 @@ static void note_writes(struct iso_rowsets *engine, uint32_t transaction, const 
         note_write(engine, times, o);
 }
 
-/* In a plain transaction no key is written twice in a row, as a rule; where one is, the last write counts. */
+/* Of a row that was deleted and written again the deletion stays, since it ended its cells. */
+static void put_versions(struct iso_rowsets *engine, const struct rowsets_write *writes, uint32_t count, iso_atom tid,
+                         uint64_t cts)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct rowsets_write *write = &writes[i];
+        uint32_t row = rowsets_row(engine, write->table, write->parts);
+        struct rowsets_version version = {cts, write->opened == ROWSETS_LOCK ? cts : write->opened, tid, ISO_ABSENT};
+        if (write->is_reborn)
+            rowsets_put_version(engine, row, write->column, version);
+        version.value = write->value;
+        rowsets_put_version(engine, row, write->column, version);
+    }
+}
+
 void rowsets_take_versions(struct iso_rowsets *engine, uint32_t transaction)
 {
     const struct iso_history *history = engine->history;
@@ -145,14 +173,7 @@ void rowsets_take_versions(struct iso_rowsets *engine, uint32_t transaction)
     if (!times.has_cts || !(history->flags[transaction] & ISO_WRITES))
         return;
     note_writes(engine, transaction, &times);
-    iso_atom tid = copy_atom(engine, history->tid[transaction]);
-    for (uint32_t i = 0; i < engine->write_count; i++) {
-        const struct rowsets_write *write = &engine->writes[i];
-        uint32_t row = rowsets_row(engine, write->table, write->parts);
-        struct rowsets_version version = {times.cts, write->opened == ROWSETS_LOCK ? times.cts : write->opened, tid,
-                                          write->value};
-        rowsets_put_version(engine, row, write->column, version);
-    }
+    put_versions(engine, engine->writes, engine->write_count, copy_atom(engine, history->tid[transaction]), times.cts);
 }
 
 /* ---- queries ---- */
@@ -209,7 +230,7 @@ static void take_owns(struct iso_rowsets *engine, struct rowsets_query *query)
     for (uint32_t i = 0; i < engine->write_count; i++) {
         const struct rowsets_write *write = &engine->writes[i];
         if (write->table == query->table_number)
-            query->owns[count++] = (struct rowsets_own){write->parts, write->column, write->value};
+            query->owns[count++] = (struct rowsets_own){write->parts, write->column, write->value, write->is_reborn};
     }
 }
 
@@ -229,8 +250,11 @@ static struct rowsets_query *take_query(struct iso_rowsets *engine, const struct
     query->table = engine->tables[query->table_number].name;
     query->tid = copy_atom(engine, history->tid[transaction]);
     query->origin = history->origin[transaction];
+    query->sts = history->flags[transaction] & ISO_HAS_STS ? history->sts[transaction] : 0;
+    query->ends = history->flags[transaction] & ISO_HAS_CTS ? history->cts[transaction] : 0;
     query->index = transaction;
     query->operation = set->first;
+    query->step = iso_history_step(history, transaction, header);
     query->from = copy_atom(engine, set->from);
     query->to = copy_atom(engine, set->to);
     query->where = copy_atom(engine, set->where);
@@ -326,7 +350,9 @@ void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction)
         unknown->writes[unknown->write_count++] = *write;
         uint32_t row = rowsets_row(engine, write->table, write->parts);
         rowsets_add_candidate(
-            engine, row, (struct rowsets_candidate){.unknown = number, .column = write->column, .value = write->value});
+            engine, row,
+            (struct rowsets_candidate){
+                .unknown = number, .column = write->column, .value = write->value, .is_reborn = write->is_reborn});
     }
 }
 
@@ -349,13 +375,11 @@ static void settle_writes(struct iso_rowsets *engine, uint32_t number, bool comm
         if (row == ISO_NONE)
             continue; /* it was empty without another of these writes */
         rowsets_drop_candidates(engine, row, number);
-        if (committed)
-            rowsets_put_version(engine, row, write->column,
-                                (struct rowsets_version){cts, write->opened == ROWSETS_LOCK ? cts : write->opened,
-                                                         unknown->tid, write->value});
-        else if (is_empty(engine, row))
+        if (!committed && is_empty(engine, row))
             rowsets_free_row(engine, row);
     }
+    if (committed)
+        put_versions(engine, unknown->writes, unknown->write_count, unknown->tid, cts);
 }
 
 static void settle_queries(struct iso_rowsets *engine, struct rowsets_unknown *unknown, bool committed, uint64_t cts)
@@ -365,7 +389,7 @@ static void settle_queries(struct iso_rowsets *engine, struct rowsets_unknown *u
         bool is_point = query->is_point && cts == query->at;
         if (!committed) {
             engine->stats.queries--;
-            rowsets_free_query(engine, query);
+            rowsets_free_query(query);
             continue;
         }
         query->cts = is_point ? UINT64_MAX : cts;

@@ -43,7 +43,7 @@ struct app_stream_options {
         "(USER:PASSWORD for it), schema=FILE, and of change streams value=COLUMN,\n" \
         "cells=true|A;B (columns by themselves), identity=full|default, tables=A;B, marker=COLUMN,\n" \
         "reported=yes|no, lossy=yes|no, xa=yes|no,\n" \
-        "collation=ci, compression=NAME; each connector's README says\n" \
+        "collation=ci|binary|C, compression=NAME; each connector's README says\n" \
         "what they do. May be given often."), \
     APP_ROW_TEXT("history", "FILE", APP_STREAM_PLACE(owner, history), \
         "What clients saw, as a finished history in the native format."), \

@@ -86,7 +86,7 @@ static enum iso_status unknown_option(const struct source *source, const char *o
     return iso_error_set(
         error, ISO_BAD_INPUT,
         "--source %s: no such option: %s; expected format=NAME, framed=true|false, registry=URL, login=FILE, schema=FILE, "
-        "value=COLUMN, cells=true|A;B, identity=full|default, tables=A;B, marker=COLUMN, reported=yes|no, lossy=yes|no, xa=yes|no, collation=ci, compression=NAME, of dgraph "
+        "value=COLUMN, cells=true|A;B, identity=full|default, tables=A;B, marker=COLUMN, reported=yes|no, lossy=yes|no, xa=yes|no, collation=ci|binary|C, compression=NAME, of dgraph "
         "groups=N, "
         "or of csv delimiter=, quote= or null=TEXT",
         source->shown, option);
@@ -159,6 +159,11 @@ static enum iso_status check_cells(const struct source *source, struct iso_error
     return ISO_OK;
 }
 
+static bool is_word(const char *value, const char *word)
+{
+    return value && !strcmp(value, word);
+}
+
 static bool is_yes(const char *value)
 {
     return value && !strcmp(value, "yes");
@@ -193,9 +198,12 @@ static enum iso_status parse_source(struct source *source, const char *text, str
     check_choice(source, "xa", source->xa, "", error);
     check_cells(source, error);
     if (error->status == ISO_OK && source->collation &&
-        (strcmp(source->collation, "ci") || !iso_join_knows(source->kind)))
-        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: collation=%s, expected ci, of a change stream",
-                             source->shown, source->collation);
+        ((!is_word(source->collation, "ci") && !is_word(source->collation, "binary") &&
+          !is_word(source->collation, "C")) ||
+         !iso_join_knows(source->kind)))
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--source %s: collation=%s, expected ci, binary or C, of a change stream", source->shown,
+                             source->collation);
     return error->status;
 }
 
@@ -277,8 +285,13 @@ static enum iso_status add_source(struct app_sources *sources, struct iso_pipeli
         return error->status;
     bool whole_rows = iso_join_knows(class->kind) && !source->value && !source->cells;
     iso_pipeline_route(pipeline, source->topic, decoder, whole_rows);
-    iso_pipeline_route_traits(
-        pipeline, &(struct iso_route_traits){is_yes(source->lossy), source->collation != NULL, options.unreported});
+    iso_pipeline_route_traits(pipeline, &(struct iso_route_traits){
+                                            .lossy = is_yes(source->lossy),
+                                            .caseless = is_word(source->collation, "ci"),
+                                            .collation = is_word(source->collation, "C")        ? ISO_COLLATION_C
+                                                         : is_word(source->collation, "binary") ? ISO_COLLATION_BINARY
+                                                                                                : ISO_COLLATION_UNKNOWN,
+                                            .unreported = options.unreported});
     sources->topics = iso_reallocate(sources->topics, (sources->topic_count + 1) * sizeof *sources->topics);
     sources->topics[sources->topic_count++] = iso_copy_text(source->topic, strlen(source->topic));
     return ISO_OK;

@@ -99,20 +99,49 @@ static bool is_part(const struct iso_history *whole, const struct iso_history *p
 
 /* ---- and small ---- */
 
+/* Whether what the part keeps is violated. */
+static bool keeps_violation(struct iso_part *part, enum iso_model model)
+{
+    struct iso_history less;
+    struct iso_error error = {.status = ISO_OK};
+    iso_history_init(&less);
+    iso_part_build(part, &less);
+    bool keeps = iso_history_finish(&less, &error) != ISO_OK || judge(&less, model, &error) == ISO_IS_VIOLATED;
+    iso_history_release(&less);
+    return keeps;
+}
+
 static bool loses_a_transaction(const struct iso_history *history, enum iso_model model)
 {
     struct iso_part part;
     bool loses = false;
     iso_part_init(&part, history);
     for (uint32_t t = 0; t < history->transaction_count && !loses; t++) {
-        struct iso_history less;
-        struct iso_error error = {.status = ISO_OK};
-        iso_history_init(&less);
         iso_part_reset(&part, true);
         part.transactions[t] = false;
-        iso_part_build(&part, &less);
-        loses = iso_history_finish(&less, &error) != ISO_OK || judge(&less, model, &error) == ISO_IS_VIOLATED;
-        iso_history_release(&less);
+        loses = keeps_violation(&part, model);
+    }
+    iso_part_release(&part);
+    return loses;
+}
+
+/* A read alone, or all that a transaction writes of a key. */
+static bool loses_an_operation(const struct iso_history *history, enum iso_model model)
+{
+    struct iso_part part;
+    bool loses = false;
+    iso_part_init(&part, history);
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        uint32_t first = history->first_operation[t], end = history->first_operation[t + 1];
+        for (uint32_t o = first; o < end && !loses; o++) {
+            iso_part_reset(&part, true);
+            part.operations[o] = false;
+            for (uint32_t other = first; other < end; other++)
+                part.operations[other] &= !iso_kind_writes(history->kind[o]) ||
+                                          !iso_kind_writes(history->kind[other]) ||
+                                          history->key[other] != history->key[o];
+            loses = keeps_violation(&part, model);
+        }
     }
     iso_part_release(&part);
     return loses;
@@ -135,6 +164,8 @@ static bool check_minimised(struct run *run, const struct iso_history *history,
         bad = wrong(run, "what is left is no part of the whole");
     else if (loses_a_transaction(&small, run->model))
         bad = wrong(run, "a transaction can still go");
+    else if (loses_an_operation(&small, run->model))
+        bad = wrong(run, "an operation can still go");
     else if (iso_part_without_initial(&small, &plain) &&
              (iso_history_finish(&plain, &error) != ISO_OK || judge(&plain, run->model, &error) != ISO_IS_VIOLATED ||
               schedule_oracle_holds(&plain, run->model, 0)))

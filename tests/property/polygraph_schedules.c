@@ -343,10 +343,18 @@ static void print_plan(const struct plan *plan)
     }
 }
 
-/* The whole route; or without what would decide before the windows or the solver have to. */
-enum way { ROUTE, WINDOWS, SOLVER, LISTS, WAYS };
+/* The whole route; or without what would decide before the windows, the lookahead schedule, the search or the solver
+ * have to. */
+enum way { ROUTE, WINDOWS, LOOKAHEAD, SEARCH, SOLVER, LISTS, WAYS };
 
-static const char *const names_of_ways[WAYS] = {"", ", in windows", ", solver alone", ", lists that repeat elements"};
+static const char *const names_of_ways[WAYS] = {
+    "", ", in windows", ", looking ahead", ", by search", ", solver alone", ", lists that repeat elements"};
+
+/* Whether the way is without some steps always. */
+static bool is_part(enum way way)
+{
+    return way != ROUTE && way != LISTS;
+}
 
 static bool check_level(enum iso_model model, unsigned count, uint64_t seed, enum way way, int number)
 {
@@ -354,8 +362,10 @@ static bool check_level(enum iso_model model, unsigned count, uint64_t seed, enu
     struct tally tally = {0};
     iso_polygraph_options_init(&options);
     options.model = model;
-    options.no_search = way == WINDOWS || way == SOLVER;
-    options.no_windows = options.no_saturation = options.no_meet = options.no_join = way == SOLVER;
+    options.no_search = is_part(way) && way != SEARCH;
+    options.no_windows = way == SOLVER || way == SEARCH;
+    options.no_schedule = way == LOOKAHEAD;
+    options.no_saturation = options.no_meet = options.no_join = way == SOLVER;
     for (unsigned i = 0; i < count; i++) {
         struct plan plan;
         random_state = (seed + i) * 0x9e3779b97f4a7c15u + 1;
@@ -363,7 +373,9 @@ static bool check_level(enum iso_model model, unsigned count, uint64_t seed, enu
         options.drift = draw(3) ? 0 : draw(12);
         if (way == LISTS)
             options.no_saturation = options.no_meet = options.no_join = draw(4) == 0;
-        options.no_advice = options.no_search || draw(2);
+        else if (way == SEARCH || way == LOOKAHEAD)
+            options.no_saturation = draw(2);
+        options.no_advice = is_part(way) || draw(2);
         const char *wrong = compare(&plan, &options, &tally);
         if (!wrong)
             continue;
@@ -395,9 +407,9 @@ int main(int argc, char **argv)
     int first = only < WAYS ? (int)only : 0, end = only < WAYS ? first + 1 : WAYS;
     printf("1..%d\n", (end - first) * ISO_MODELS);
     for (int way = first; way < end; way++) {
-        bool part = way == WINDOWS || way == SOLVER;
         for (int model = 0; model < ISO_MODELS; model++)
-            fine &= check_level((enum iso_model)model, count, part ? seed + count : seed, (enum way)way, ++number);
+            fine &= check_level((enum iso_model)model, count, is_part((enum way)way) ? seed + count : seed,
+                                (enum way)way, ++number);
     }
     return !fine;
 }

@@ -94,6 +94,21 @@ static bool split_key(const struct iso_history *history, uint32_t key, char buff
     return *table < FEED_DEBEZIUM_TABLES;
 }
 
+/* "V|A" */
+static void split_value(struct feed_row *row)
+{
+    const char *bar = row->value.at ? memchr(row->value.at, '|', row->value.length) : NULL;
+    if (!bar)
+        return;
+    row->has_amount = true;
+    row->is_amount_null = bar[1] == '~';
+    for (const char *at = bar + 1; at < row->value.at + row->value.length && *at != '~'; at++)
+        row->amount = (uint8_t)(row->amount * 10 + *at - '0');
+    row->value.length = (size_t)(bar - row->value.at);
+    if (*row->value.at == '~')
+        row->value.at = NULL;
+}
+
 static bool send_write(struct run *run, uint32_t key, iso_atom value, iso_atom tid, bool is_snapshot)
 {
     const struct iso_history *history = run->history;
@@ -119,6 +134,10 @@ static bool send_write(struct run *run, uint32_t key, iso_atom value, iso_atom t
                    .value = text_of(history, before, before_buffer)},
         .after = {.is_null = value == ISO_ABSENT, .key = text, .value = text_of(history, value, after_buffer)},
     };
+    if (run->options->cells) {
+        split_value(&change.before);
+        split_value(&change.after);
+    }
     change.before.has_marker = change.after.has_marker = run->options->marker;
     if (run->options->marker) {
         change.before.marker = (struct feed_text){"another", 7, false};

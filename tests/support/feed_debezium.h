@@ -21,6 +21,7 @@ struct feed_debezium_options {
     enum feed_debezium_format format;
     bool binlog;           /* MySQL: `public` is the database, ids are GTIDs "0-1-CTS", without `commits` "0-1-XID" */
     bool default_identity; /* before images are null or the key alone */
+    bool cells;            /* values are "V|A" of the columns v and amt, A in hundredths below 128; `~` is null */
     bool metadata;         /* the transaction topic */
     bool in_band;          /* each transaction that writes holds its record, as a logical message */
     bool marker;           /* JSON: the column `m` of each row is its transaction's tid */

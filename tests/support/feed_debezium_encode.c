@@ -7,7 +7,17 @@
 
 enum { ID_CHANGE = 1, ID_KEY, ID_METADATA, ID_MESSAGE, AMOUNT_SCALE = 2 };
 
-static const uint8_t amount[] = {0x00, 0x96}; /* 1.50 */
+/* Two bytes, big-endian. */
+static void amount_of(const struct feed_row *row, uint8_t amount[2])
+{
+    amount[0] = 0;
+    amount[1] = row->has_amount ? row->amount : 150;
+}
+
+static bool has_amount(const struct feed_row *row)
+{
+    return !row->key_only && !row->is_amount_null;
+}
 
 static void transaction_id(bool binlog, uint32_t xid, uint64_t lsn, char text[64])
 {
@@ -51,7 +61,14 @@ static void json_row(struct iso_text *text, const struct feed_row *row)
     json_text(text, &row->key);
     iso_text_put(text, ",\"v\":");
     json_text(text, row->key_only ? &(struct feed_text){NULL, 0, false} : &row->value);
-    iso_text_put(text, row->key_only ? ",\"amt\":null" : ",\"amt\":\"AJY=\"");
+    iso_text_put(text, has_amount(row) ? ",\"amt\":\"" : ",\"amt\":null");
+    if (has_amount(row)) {
+        uint8_t amount[2];
+        amount_of(row, amount);
+        iso_base64_encode(amount, sizeof amount, iso_text_reserve(text, 4));
+        text->used += 4;
+        iso_text_put(text, "\"");
+    }
     if (row->has_marker) {
         iso_text_put(text, ",\"m\":");
         json_text(text, &row->marker);
@@ -236,8 +253,10 @@ static void avro_put_row(struct iso_text *text, const struct feed_row *row)
     avro_long(text, has_value);
     if (has_value)
         avro_bytes(text, row->value.at, row->value.length);
-    avro_long(text, !row->key_only);
-    if (!row->key_only)
+    avro_long(text, has_amount(row));
+    uint8_t amount[2];
+    amount_of(row, amount);
+    if (has_amount(row))
         avro_bytes(text, amount, sizeof amount);
 }
 
@@ -415,7 +434,9 @@ static void proto_row(struct iso_text *text, uint32_t field, const struct feed_r
     proto_bytes(&part, 1, row->key.at, row->key.length);
     if (row->value.at && !row->key_only)
         proto_bytes(&part, 2, row->value.at, row->value.length);
-    if (!row->key_only) {
+    if (has_amount(row)) {
+        uint8_t amount[2];
+        amount_of(row, amount);
         proto_bytes(&decimal, 1, amount, sizeof amount);
         proto_number(&decimal, 2, 12);
         proto_number(&decimal, 3, AMOUNT_SCALE);

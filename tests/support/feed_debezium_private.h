@@ -14,6 +14,9 @@ struct feed_text {
 struct feed_row {
     bool is_null, key_only;
     struct feed_text key, value;
+    bool has_amount; /* else it is 1.50, */
+    bool is_amount_null;
+    uint8_t amount;  /* of the column `amt`, in hundredths */
     bool has_marker; /* the column `m`, */
     struct feed_text marker;
 };

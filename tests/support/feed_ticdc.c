@@ -106,6 +106,7 @@ static bool add_row(struct run *run, const struct commit *commit, uint32_t opera
         return false;
     item->cts = item->row.cts = commit->cts;
     item->row.sts = run->options->start_ts && history->flags[t] & ISO_HAS_STS ? history->sts[t] : 0;
+    item->row.cells = run->options->cells;
     item->row.before = text_of(run, before);
     item->row.after = text_of(run, after);
     if (run->options->marker_column)
@@ -159,7 +160,7 @@ static void collect(struct run *run)
 static bool add_bootstraps(struct run *run)
 {
     for (uint32_t k = 0; k < run->history->key_count; k++) {
-        struct item item = {.is_bootstrap = true};
+        struct item item = {.is_bootstrap = true, .row.cells = run->options->cells};
         if (!split_key(run, k, &item.row))
             return false;
         add_to_all(run, item);

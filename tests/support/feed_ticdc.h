@@ -22,6 +22,7 @@ struct feed_ticdc_options {
     bool drops_unchanged;    /* writes of the value that was there have no row */
     const char *compression; /* NULL, "lz4", "snappy" */
     bool marker_column;      /* canal-json: the column `m` of each row is its transaction's tid */
+    bool cells;              /* values are "V|W" of the columns v and w, `~` is null; not avro, simple-avro, csv */
     bool marker_rows;        /* each transaction inserts a row into test.tx whose column `v` is its tid */
     const uint64_t
         *commits; /* a transaction's cts, 0 if it is not to be sent; NULL: of the committed ones, their own */
@@ -44,7 +45,8 @@ bool feed_ticdc_write(struct feed *feed, const struct iso_history *history, cons
 struct feed_ticdc_row {
     struct iso_bytes database, table, id, before, after; /* null: no row */
     struct iso_bytes marker;                             /* null: rows have no such column */
-    uint64_t sts, cts;                                   /* sts 0: not said */
+    bool cells;
+    uint64_t sts, cts; /* sts 0: not said */
 };
 
 struct feed_ticdc_message {

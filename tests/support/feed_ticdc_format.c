@@ -21,6 +21,17 @@ static void put_json(struct iso_text *text, struct iso_bytes bytes)
         put(text, "null");
 }
 
+/* "V|W": the first, and the rest, or null; `~` stands for null. */
+static struct iso_bytes split_value(struct iso_bytes *value)
+{
+    const uint8_t *bar = value->data ? memchr(value->data, '|', value->size) : NULL;
+    struct iso_bytes rest = {bar && bar[1] != '~' ? bar + 1 : NULL,
+                             bar ? (uint32_t)(value->data + value->size - bar - 1) : 0};
+    if (bar)
+        *value = (struct iso_bytes){*value->data == '~' ? NULL : value->data, (uint32_t)(bar - value->data)};
+    return rest;
+}
+
 /* {"id":..,"v":..}, or null. */
 static void put_marked_row(struct iso_text *text, struct iso_bytes id, struct iso_bytes value, struct iso_bytes marker)
 {
@@ -28,10 +39,16 @@ static void put_marked_row(struct iso_text *text, struct iso_bytes id, struct is
         put(text, "null");
         return;
     }
+    bool has_cells = memchr(value.data, '|', value.size);
+    struct iso_bytes other = split_value(&value);
     put(text, "{\"id\":");
     put_json(text, id);
     put(text, ",\"v\":");
     put_json(text, value);
+    if (has_cells) {
+        put(text, ",\"w\":");
+        put_json(text, other);
+    }
     if (marker.data) {
         put(text, ",\"m\":");
         put_json(text, marker);
@@ -84,7 +101,7 @@ static void canal(const struct feed_ticdc_row *row, uint64_t cts, struct iso_tex
     put(text, ",\"pkNames\":[\"id\"],\"isDdl\":false,\"type\":\"");
     put(text, type_of(row, "INSERT", "UPDATE", "DELETE"));
     put(text,
-        "\",\"es\":1,\"ts\":1,\"sql\":\"\",\"sqlType\":{\"id\":12,\"v\":12},\"mysqlType\":{\"id\":\"varchar\",\"v\":\"varchar\"},\"old\":");
+        "\",\"es\":1,\"ts\":1,\"sql\":\"\",\"sqlType\":{\"id\":12,\"v\":12,\"w\":12},\"mysqlType\":{\"id\":\"varchar\",\"v\":\"varchar\",\"w\":\"varchar\"},\"old\":");
     static const uint8_t another[] = "another";
     struct iso_bytes before = {row->marker.data ? another : NULL, sizeof another - 1};
     put_list(text, row->id, row->after.data ? row->before : row->after, before);
@@ -109,8 +126,14 @@ static void put_columns(struct iso_text *text, const char *name, struct iso_byte
     put(text, name);
     put(text, "{\"id\":{\"t\":15,\"h\":true,\"f\":10,\"v\":");
     put_json(text, id);
+    bool has_cells = memchr(value.data, '|', value.size);
+    struct iso_bytes other = split_value(&value);
     put(text, "},\"v\":{\"t\":15,\"f\":64,\"v\":");
     put_json(text, value);
+    if (has_cells) {
+        put(text, "},\"w\":{\"t\":15,\"f\":64,\"v\":");
+        put_json(text, other);
+    }
     put(text, "}}");
 }
 
@@ -168,9 +191,10 @@ static void simple(const struct feed_ticdc_row *row, uint64_t cts, bool bootstra
     put(text, ",\"table\":");
     put_json(text, row->table);
     if (bootstrap) {
-        put(text, ",\"tableID\":1,\"version\":4,\"columns\":[" COLUMN("id") "," COLUMN(
-                      "v") "],\"indexes\":[{\"name\":\"primary\",\"unique\":true,"
-                           "\"primary\":true,\"nullable\":false,\"columns\":[\"id\"]}]}}");
+        put(text, ",\"tableID\":1,\"version\":4,\"columns\":[" COLUMN("id") "," COLUMN("v"));
+        put(text, row->cells ? "," COLUMN("w") : "");
+        put(text, "],\"indexes\":[{\"name\":\"primary\",\"unique\":true,"
+                  "\"primary\":true,\"nullable\":false,\"columns\":[\"id\"]}]}}");
         return;
     }
     put(text, ",\"tableID\":1,\"type\":\"");

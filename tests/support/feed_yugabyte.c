@@ -78,16 +78,20 @@ static void put_row(struct run *run, const struct change *change, iso_atom value
         return;
     }
     const char *at = iso_atom_text(&run->history->atoms, value, digits, &length);
+    const char *bar = memchr(at, '|', length), *end = at + length;
     put(run, "{\"k\":");
     put_value(run, change->key, change->key_length, false);
     put(run, ",\"v\":");
     if (key_only)
         put(run, "null");
     else
-        put_value(run, at, length, iso_atom_is_string(&run->history->atoms, value));
-    /* a column that no write changes */
+        put_value(run, *at == '~' ? NULL : at, bar ? (size_t)(bar - at) : length,
+                  iso_atom_is_string(&run->history->atoms, value));
+    /* a column that no write changes; or "V|W", whose nulls are `~` */
     put(run, ",\"w\":");
-    if (key_only || (run->options->changes_only && change->op == 'u' && has_cells(run)))
+    if (bar)
+        put_value(run, bar[1] == '~' ? NULL : bar + 1, (size_t)(end - bar - 1), true);
+    else if (key_only || (run->options->changes_only && change->op == 'u' && has_cells(run)))
         put(run, "null");
     else
         put_value(run, NULL, 0, false);

@@ -471,6 +471,10 @@ def choose(arguments, pool):
     """Mutants to judge, those argued away, and how many were none."""
     equivalent = read_equivalent()
     found = all_mutants(arguments.modules)
+    there = {mutant.key() for stratum in found.values() for mutant in stratum}
+    for key in equivalent:
+        if key[0].split("/")[1] in arguments.modules and key not in there:
+            print(f"# argued, and there no more: {' | '.join(key)}", flush=True)
     if arguments.only:
         for stratum in found.values():
             stratum[:] = [mutant for mutant in stratum if arguments.only in (mutant.path, f"{mutant.path}:{mutant.line}")]

@@ -220,8 +220,9 @@ static void a_misspelt_table_is_undecided(void **state)
         feed(&bench, "clients",
              "{\"tid\":1,\"sid\":1,\"sts\":7,\"cts\":7,\"ops\":[{\"t\":\"r\",\"k\":\"name/0x1\",\"v\":5}]}");
         snprintf(record, sizeof record,
-                 "{\"tid\":2,\"sid\":2,\"sts\":7,\"cts\":7,\"ops\":[{\"t\":\"r\",\"k\":\"%s/0x1\",\"v\":5}]}",
-                 names[i]);
+                 "{\"tid\":2,\"sid\":2,\"sts\":7,\"cts\":7,\"ops\":[{\"t\":\"r\",\"k\":\"%s/0x1\",\"v\":5},"
+                 "{\"t\":\"r\",\"k\":\"e/0x1\",\"v\":5}]}",
+                 names[i]); /* and of one that would be right behind "nam" */
         feed(&bench, "clients", record);
         end(&bench);
         assert_string_equal(reason(&bench), "unknown-table");

@@ -27,7 +27,8 @@ static enum iso_status sink(void *context, const char *line, size_t length, stru
     return ISO_OK;
 }
 
-static void open_bench(struct bench *bench, bool clients)
+/* `settle_ms`: tentative verdicts are kept back for so long. */
+static void open_bench(struct bench *bench, bool clients, uint64_t settle_ms)
 {
     struct iso_pipeline_options options;
     struct iso_error error = {.status = ISO_OK};
@@ -37,6 +38,7 @@ static void open_bench(struct bench *bench, bool clients)
     options.join.kind = "debezium";
     options.join.initial_known = true;
     options.join.clients = clients;
+    options.engine.settle_ms = settle_ms;
     options.sink = sink;
     options.sink_context = bench;
     bench->pipeline = iso_pipeline_new(&options);
@@ -160,7 +162,7 @@ static void absence_is_excused_by_a_truncate_behind_the_snapshot(void **state)
     struct bench bench;
     const char *reason;
     (void)state;
-    open_bench(&bench, true);
+    open_bench(&bench, true, 0);
     deliver(&bench, 700, "c", NULL, "5");
     write_by(&bench, "w", 700, "5");
     read_by(&bench, "zz", "701:701:");
@@ -173,7 +175,7 @@ static void absence_is_excused_by_a_truncate_behind_the_snapshot(void **state)
     assert_string_equal(reason, "ddl");
     close_bench(&bench);
 
-    open_bench(&bench, true);
+    open_bench(&bench, true, 0);
     deliver(&bench, 700, "c", NULL, "5");
     write_by(&bench, "w", 700, "5");
     deliver(&bench, 701, "t", NULL, NULL);
@@ -194,8 +196,9 @@ static void a_wrong_before_image_is_one_violation_of_the_stream(void **state)
 {
     struct bench bench;
     (void)state;
-    for (int clients = 0; clients < 2; clients++) {
-        open_bench(&bench, clients);
+    for (int i = 0; i < 4; i++) {
+        bool clients = i & 1;
+        open_bench(&bench, clients, i & 2 ? 1000 : 0);
         deliver(&bench, 700, "c", NULL, "5");
         deliver(&bench, 701, "u", "4", "6");
         if (clients) {
@@ -219,7 +222,7 @@ static void rows_that_came_to_nothing_are_a_gap(void **state)
     (void)state;
     for (int empty = 0; empty < 2; empty++) {
         struct bench bench;
-        open_bench(&bench, false);
+        open_bench(&bench, false, 0);
         deliver_group(&bench, 7, NULL, "5");
         if (empty)
             deliver_group(&bench, 8, NULL, NULL);

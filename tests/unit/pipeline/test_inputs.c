@@ -329,8 +329,9 @@ static void timestamps_a_year_ahead_are_noticed(void **state)
         snprintf(records[1], sizeof records[1], "{\"tid\":2,\"sid\":2,\"sts\":%llu,\"cts\":%llu,\"ops\":[]}",
                  (unsigned long long)((now + year - 2) * per_second[i]),
                  (unsigned long long)((now + year + 2) * per_second[i]));
-        struct iso_message batch[] = {message_of(&bench, 0, records[0]), message_of(&bench, 0, records[1])};
-        assert_int_equal(iso_pipeline_feed(bench.pipeline, batch, 2, 0, &error), ISO_OK);
+        struct iso_message batch[] = {message_of(&bench, 0, records[0]), message_of(&bench, 0, "{\"watermark\":1}"),
+                                      message_of(&bench, 0, records[1])};
+        assert_int_equal(iso_pipeline_feed(bench.pipeline, batch, 3, 0, &error), ISO_OK);
         assert_int_equal(stats_of(&bench).far_ahead, 1);
         close_bench(&bench);
     }

@@ -248,6 +248,43 @@ static void mends_in_windows(void **state)
     assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_CONFIRMED);
 }
 
+static uint64_t gigabytes;
+
+static uint64_t gigabytes_in_use(void)
+{
+    return gigabytes << 30;
+}
+
+/* Where nobody says how much memory there is, it is 16 GiB. */
+static void memory_ends_by_itself(void **state)
+{
+    struct fixture *fixture = *state;
+    make(fixture, "bl", 300, 10);
+    fixture->options.memory_in_use = gigabytes_in_use;
+    gigabytes = 15;
+    check(fixture);
+    assert_int_equal(fixture->result.outcome, ISO_HOLDS);
+    iso_polygraph_result_release(&fixture->result);
+    iso_polygraph_result_init(&fixture->result);
+    gigabytes = 17;
+    assert_int_equal(iso_polygraph_check(&fixture->history, &fixture->options, &fixture->result, &fixture->error),
+                     ISO_OK);
+    assert_int_equal(fixture->result.outcome, ISO_IS_UNDECIDED);
+    assert_string_equal(fixture->result.reason, "memory");
+}
+
+/* A schedule that looks ahead leaves little for windows to mend. */
+static void looks_ahead(void **state)
+{
+    struct fixture *fixture = *state;
+    make(fixture, "hd", 2000, 200);
+    fixture->options.no_schedule = fixture->options.no_search = fixture->options.no_solver = true;
+    check(fixture);
+    assert_int_equal(fixture->result.outcome, ISO_HOLDS);
+    assert_in_range(fixture->result.counters.window_rounds, 1,
+                    140); /* without looking ahead it is half as much again */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +295,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(finds_lost_updates_of_the_initial_value, set_up, tear_down),
         cmocka_unit_test_setup_teardown(judges_duplicates_by_graph, set_up, tear_down),
         cmocka_unit_test_setup_teardown(takes_advice, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(memory_ends_by_itself, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(looks_ahead, set_up, tear_down),
         cmocka_unit_test_setup_teardown(mends_in_windows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(says_what_is_switched_off, set_up, tear_down),
     };

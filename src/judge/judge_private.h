@@ -1,0 +1,16 @@
+/* What the judge's files share. */
+#ifndef ISO_JUDGE_PRIVATE_H
+#define ISO_JUDGE_PRIVATE_H
+
+#include "judge/judge.h"
+
+/* queries.c */
+bool judge_has_queries(const struct iso_history *history);
+
+/* Judges the queries at their moments, into a verdict that is not concluded. */
+void judge_queries(enum iso_level level, struct iso_verdict *verdict);
+
+/* An order without timestamps says nothing of what queries did not return. */
+void judge_leave_queries(const struct iso_history *history, bool allow_unjudged, struct iso_polygraph_result *result);
+
+#endif

@@ -1,0 +1,82 @@
+/* Queries of a finished history (rowsets/rowsets.h): what they did not return, as violations of the verdict. */
+#include "judge/judge_private.h"
+
+#include "history/index.h"
+#include "rowsets/rowsets.h"
+
+bool judge_has_queries(const struct iso_history *history)
+{
+    for (uint32_t i = 0; i < history->ranges.count; i++)
+        if (history->ranges.list[i].form == ISO_SET_QUERY)
+            return true;
+    return false;
+}
+
+static uint32_t key_of(const struct iso_history *history, struct iso_json_text text)
+{
+    iso_atom atom;
+    return iso_atoms_find(&history->atoms, text.at, text.length, &atom) ? iso_atom_index_find(history->key_index, atom)
+                                                                        : ISO_NONE;
+}
+
+/* Transactions of a finished history have their number in it. */
+static uint32_t writer_of(const struct iso_history *history, struct iso_json_text tid)
+{
+    iso_atom atom;
+    if (!tid.at || !iso_atoms_find(&history->atoms, tid.at, tid.length, &atom))
+        return ISO_NONE;
+    for (uint32_t t = 0; t < history->transaction_count; t++)
+        if (history->tid[t] == atom)
+            return t;
+    return ISO_NONE;
+}
+
+static void take_finding(void *context, const struct iso_rowsets_finding *finding)
+{
+    struct iso_verdict *verdict = context;
+    const struct iso_history *history = verdict->history;
+    struct iso_violation violation = {
+        .axiom = finding->axiom,
+        .kind = finding->kind,
+        .transaction = finding->transaction.index,
+        .other = ISO_NONE,
+        .key = key_of(history, finding->key),
+        .operation = history->first_operation[finding->transaction.index] + finding->operation,
+        .writer_expected = ISO_NONE,
+        .writer_actual = ISO_NONE,
+        .snapshot_violation = ISO_NONE,
+    };
+    verdict->counts[violation.axiom]++;
+    if (!iso_verdict_keeps(verdict, &violation))
+        return;
+    violation.writer_expected = writer_of(history, finding->writer);
+    violation.expected = iso_verdict_text(verdict, finding->expected.at, finding->expected.length);
+    violation.actual = iso_verdict_text(verdict, finding->actual.at, finding->actual.length);
+    iso_verdict_keep(verdict, &violation);
+}
+
+/* The header of each query is a read that engines count as judged: it stands for the query, which is not. */
+void judge_queries(enum iso_level level, struct iso_verdict *verdict)
+{
+    struct iso_rowsets_options asked;
+    struct iso_rowsets_stats stats;
+    iso_rowsets_options_init(&asked);
+    asked.level = level;
+    asked.scan_limit = verdict->history->ranges.limit;
+    asked.on_finding = take_finding;
+    asked.context = verdict;
+    iso_rowsets_check(verdict->history, &asked, &stats);
+    for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++) {
+        verdict->unjudged[reason] += stats.reasons[reason];
+        verdict->reads_unjudged += stats.reasons[reason];
+    }
+    verdict->reads_judged -= stats.unjudged < verdict->reads_judged ? stats.unjudged : verdict->reads_judged;
+}
+
+void judge_leave_queries(const struct iso_history *history, bool allow_unjudged, struct iso_polygraph_result *result)
+{
+    if (!judge_has_queries(history) || result->outcome != ISO_HOLDS || allow_unjudged)
+        return;
+    result->outcome = ISO_IS_UNDECIDED;
+    result->reason = iso_unjudged_name(ISO_UNJUDGED_ROW_SETS);
+}

@@ -1,0 +1,223 @@
+/* Queries of tables: what they did not return (rowsets/rowsets.h), beside the engine.
+ *
+ * Begins when a source has cells, or with the first row or query that a record has: without them nothing is kept. The engine
+ * for row sets is given what aion is given, and judges a query once, when it is final; so each of its findings is final.
+ */
+#include "pipeline/pipeline_private.h"
+
+#include <string.h>
+
+#include "base/cell_key.h"
+#include "base/sorted.h"
+#include "rowsets/rowsets.h"
+
+/* ---- what is known of columns ---- */
+
+static struct iso_scalar_type type_of(void *context, struct iso_json_text table, struct iso_json_text column)
+{
+    struct iso_pipeline *pipeline = context;
+    const struct route *route = routes_find(&pipeline->routes, table.at, table.length);
+    struct iso_scalar_type type = {
+        .value = routes_value_type(&pipeline->routes, table.at, table.length, column.at, column.length)};
+    if (!route)
+        return type;
+    type.is_signed = route->decoder->only_signed;
+    type.text = route->traits.collation == ISO_COLLATION_C ? ISO_TEXT_ORDERED
+                : route->traits.collation == ISO_COLLATION_BINARY || type.is_signed
+                    ? ISO_TEXT_DISTINCT /* PostgreSQL's collations tell any two texts apart */
+                    : ISO_TEXT_COLLATED;
+    return type;
+}
+
+/* ---- what is found ---- */
+
+static iso_atom keep_text(struct iso_atoms *atoms, struct iso_json_text text)
+{
+    return text.at ? iso_atoms_text(atoms, text.at, text.length) : ISO_ABSENT;
+}
+
+static void report_finding(void *context, const struct iso_rowsets_finding *finding)
+{
+    struct iso_pipeline *pipeline = context;
+    struct queries *queries = &pipeline->queries;
+    struct iso_atoms *atoms = &queries->texts;
+    iso_atoms_clear(atoms);
+    iso_atom expected = keep_text(atoms, finding->expected), actual = keep_text(atoms, finding->actual);
+    struct iso_aion_event event = {
+        .state = ISO_AION_FINAL,
+        .level = pipeline->options.engine.level,
+        .axiom = finding->axiom,
+        .kind = finding->kind,
+        .transaction = {atoms, keep_text(atoms, finding->transaction.tid), finding->transaction.origin, finding->sts,
+                        finding->cts},
+        .other = {.tid = ISO_ABSENT},
+        .key_atoms = atoms,
+        .key = keep_text(atoms, finding->key),
+        .operation = finding->step,
+        .bound = finding->bound,
+        .snapshot_violation = ISO_NONE,
+        .expected = {.atoms = atoms, .elements = &expected, .count = expected != ISO_ABSENT},
+        .actual = {.atoms = atoms, .elements = &actual, .count = actual != ISO_ABSENT},
+        .writer_expected = {atoms, keep_text(atoms, finding->writer), UINT64_MAX, 0, 0},
+        .writer_actual = {.tid = ISO_ABSENT},
+        .cause = {.tid = ISO_ABSENT},
+    };
+    if (pipeline->join && (pipeline_is_left_out(pipeline, &event) || pipeline_excuses(pipeline, &event, false)))
+        return;
+    event.id = pipeline_id_of(&event);
+    if (!id_set_add(&queries->reported.ids, event.id))
+        return;
+    queries->found[event.axiom]++;
+    pipeline_report(pipeline, &event);
+}
+
+static bool is_cell(const struct iso_aion_event *event)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *text = iso_atom_text(event->key_atoms, event->key, buffer, &length);
+    return memchr(text, ISO_CELL_MARK, length);
+}
+
+void pipeline_queries_name(struct iso_aion_event *event)
+{
+    if (event->operation == ISO_NONE || !(event->operation & ISO_AION_OF_QUERY))
+        return;
+    event->operation &= ~ISO_AION_OF_QUERY;
+    bool was_there = event->expected.count && event->expected.elements[0] != ISO_ABSENT;
+    if (event->axiom == ISO_EXT && event->kind != ISO_KIND_NONE && !was_there && !is_cell(event))
+        event->kind = ISO_EXTRA_ROW;
+}
+
+/* ---- in ---- */
+
+void pipeline_need_queries(struct iso_pipeline *pipeline)
+{
+    struct iso_rowsets_options options;
+    if (pipeline->queries.engine)
+        return;
+    iso_rowsets_options_init(&options);
+    options.level = pipeline->options.seeks_order ? ISO_SI : pipeline->options.engine.level;
+    options.scan_limit = pipeline->options.scan_limit;
+    options.retention = pipeline->options.engine.retention;
+    options.initial_is_known = !pipeline->join || iso_join_initial_is_known(pipeline->join);
+    options.type_of = type_of;
+    options.on_finding = report_finding;
+    options.context = pipeline;
+    pipeline->queries.engine = iso_rowsets_new(&options);
+}
+
+/* Whether a record of the block has rows with cells, or queries. */
+static bool has_rows(const struct iso_history *block)
+{
+    for (uint32_t i = 0; i < block->ranges.count; i++)
+        if (block->ranges.list[i].form != ISO_SET_RANGE)
+            return true;
+    return false;
+}
+
+void pipeline_queries_block(struct iso_pipeline *pipeline, const struct iso_history *block)
+{
+    if (!pipeline->queries.engine && has_rows(block))
+        pipeline_need_queries(pipeline);
+    if (pipeline->queries.engine)
+        iso_rowsets_block(pipeline->queries.engine, block);
+}
+
+/* Once it is known that all that was there has been said, that is so of each table that is asked for. */
+static void note_whole(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t transaction)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    uint32_t low = 0, high = block->ranges.count;
+    if (!pipeline->join || !high || !iso_join_initial_is_known(pipeline->join))
+        return;
+    ISO_BISECT(low, high, middle, block->ranges.list[middle].transaction < transaction);
+    for (; low < block->ranges.count && block->ranges.list[low].transaction == transaction; low++) {
+        const struct iso_range *set = &block->ranges.list[low];
+        struct iso_json_text table;
+        if (set->form != ISO_SET_QUERY)
+            continue;
+        table.at = iso_atom_text(&block->atoms, set->table, buffer, &table.length);
+        iso_rowsets_whole(pipeline->queries.engine, table);
+    }
+}
+
+void pipeline_queries_add(void *context, const struct iso_history *block, uint32_t transaction)
+{
+    struct iso_pipeline *pipeline = context;
+    if (!pipeline->queries.engine)
+        return;
+    note_whole(pipeline, block, transaction);
+    iso_rowsets_add(pipeline->queries.engine, transaction);
+}
+
+void pipeline_queries_initial(struct iso_pipeline *pipeline, iso_atom key, iso_atom value)
+{
+    if (pipeline->queries.engine)
+        iso_rowsets_initial(pipeline->queries.engine, key, value);
+}
+
+void pipeline_queries_altered(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom table,
+                              uint64_t cts)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text name;
+    if (!pipeline->queries.engine)
+        return;
+    name.at = iso_atom_text(atoms, table, buffer, &name.length);
+    iso_rowsets_altered(pipeline->queries.engine, name, cts);
+}
+
+void pipeline_queries_resolve(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom tid,
+                              bool committed, uint64_t cts)
+{
+    if (pipeline->queries.engine)
+        iso_rowsets_resolve(pipeline->queries.engine, atoms, tid, committed, cts);
+}
+
+void pipeline_queries_watermark(struct iso_pipeline *pipeline, uint64_t watermark)
+{
+    if (pipeline->queries.engine)
+        iso_rowsets_watermark(pipeline->queries.engine, watermark);
+}
+
+void pipeline_queries_end(struct iso_pipeline *pipeline)
+{
+    if (pipeline->queries.engine)
+        iso_rowsets_end(pipeline->queries.engine);
+}
+
+/* ---- figures ---- */
+
+void pipeline_queries_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats)
+{
+    struct iso_rowsets_stats sets;
+    if (!pipeline->queries.engine)
+        return;
+    iso_rowsets_stats(pipeline->queries.engine, &sets);
+    for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
+        stats->unjudged[reason] += sets.reasons[reason];
+    stats->engine.reads_unjudged += sets.unjudged;
+    stats->engine.reads_judged -=
+        sets.unjudged < stats->engine.reads_judged ? sets.unjudged : stats->engine.reads_judged;
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
+        stats->engine.counts[axiom] += pipeline->queries.found[axiom];
+}
+
+/* Queries that wait, and those that are unjudged; their headers are reads of the engine's. */
+void pipeline_queries_open(const struct iso_pipeline *pipeline, uint64_t *waiting, uint64_t *unjudged)
+{
+    struct iso_rowsets_stats sets = {.queries = 0};
+    if (pipeline->queries.engine)
+        iso_rowsets_stats(pipeline->queries.engine, &sets);
+    *waiting = sets.waiting + sets.held;
+    *unjudged = sets.unjudged;
+}
+
+void queries_release(struct queries *queries)
+{
+    iso_rowsets_free(queries->engine);
+    id_set_release(&queries->reported.ids);
+    iso_atoms_release(&queries->texts);
+    *queries = (struct queries){0};
+}

@@ -1,0 +1,17 @@
+/* Queries of tables, which an engine of their own judges (queries.c). */
+#ifndef ISO_PIPELINE_QUERIES_STATE_H
+#define ISO_PIPELINE_QUERIES_STATE_H
+
+#include "iso/verdict.h"
+#include "pipeline/report_state.h"
+
+struct queries {
+    struct iso_rowsets *engine; /* NULL: nothing has needed one */
+    struct reported_ids reported;
+    uint64_t found[ISO_AXIOMS];
+    struct iso_atoms texts; /* of a finding, one event long */
+};
+
+void queries_release(struct queries *queries);
+
+#endif

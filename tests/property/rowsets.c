@@ -1,0 +1,747 @@
+/* What queries did not find, against the definitions (tests/oracle/table_oracle.h): random small tables with rows that are
+ * inserted, deleted and inserted again, cells that nobody wrote, NULLs, writers that abort or of whom nobody knows it.
+ * Answers are right, or have something planted. Of each history three judgements: as a finished one; online, in a random
+ * order with watermarks, outcomes that are told later, saved and restored at random; and the oracle's.
+ *
+ *     rowsets [--histories N] [--seed N]
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "rowsets/rowsets.h"
+#include "tests/oracle/table_oracle.h"
+#include "tests/support/arguments.h"
+#include "tests/support/random.h"
+
+static const char *const columns[TABLE_COLUMNS] = {"a", "B", "c"};
+
+static struct {
+    uint64_t queries, faults, planted, unjudged[4], aggregates, bags, partial, own, held, kept, restored;
+} statistics;
+
+/* ---- random histories ---- */
+
+static uint32_t below(struct random *random, uint32_t bound)
+{
+    return random_below(random, bound);
+}
+
+static void random_cells(struct random *random, struct table_cell *cells, uint32_t percent)
+{
+    for (uint32_t c = 0; c < TABLE_COLUMNS; c++)
+        cells[c] = (struct table_cell){.is_given = random_percent(random, c == 2 ? percent / 3 : percent),
+                                       .is_null = random_percent(random, 20),
+                                       .value = (int)below(random, 4) - 1};
+}
+
+static void random_condition(struct random *random, struct table_query *query)
+{
+    query->node_count = 1;
+    for (uint32_t i = 0; i < query->node_count; i++) {
+        struct table_node *node = &query->nodes[i];
+        uint32_t room = TABLE_NODES - query->node_count;
+        enum table_node_kind kind = (enum table_node_kind)below(random, 5);
+        node->kind = kind <= TABLE_IS_NULL || room < (kind == TABLE_NOT ? 1u : 2u)
+                         ? (enum table_node_kind)below(random, 2)
+                         : kind;
+        node->column = random_percent(random, 15) ? 2 : below(random, 2);
+        node->relation = 1 + below(random, 6);
+        node->constant = (int)below(random, 4) - 1;
+        if (node->kind >= TABLE_NOT)
+            node->left = query->node_count++;
+        if (node->kind >= TABLE_AND)
+            node->right = query->node_count++;
+    }
+}
+
+static struct table_key random_bound(struct random *random, const struct table_history *history)
+{
+    struct table_key key = history->keys[below(random, TABLE_ROWS)];
+    if (random_percent(random, 30))
+        key.parts[key.count - 1] += 1;
+    if (random_percent(random, 30))
+        key.count = below(random, key.count + 1);
+    if (random_percent(random, 40))
+        key.count = 0;
+    return key;
+}
+
+static bool is_backwards(const struct table_query *query)
+{
+    for (uint32_t i = 0; i < query->from.count && i < query->to.count; i++)
+        if (query->from.parts[i] != query->to.parts[i])
+            return query->from.parts[i] > query->to.parts[i];
+    return false;
+}
+
+static void random_query(struct random *random, const struct table_history *history,
+                         const struct table_transaction *transaction, struct table_query *query)
+{
+    query->asked = (enum table_asked)(random_percent(random, 50) ? 0 : 1 + below(random, 2));
+    query->is_partial = random_percent(random, 10);
+    if (random_percent(random, 70))
+        random_condition(random, query);
+    query->from = random_bound(random, history);
+    query->to = random_bound(random, history);
+    if (is_backwards(query))
+        query->to.count = 0;
+    if (random_percent(random, 25) && transaction->status != ISO_UNKNOWN) {
+        query->time = random_percent(random, 50) ? TABLE_AT_OTS : TABLE_AT_LOCK;
+        query->ots = transaction->sts + below(random, (uint32_t)(transaction->cts - transaction->sts) + 1);
+    }
+    query->aggregate_count = 1 + below(random, 2);
+    for (uint32_t i = 0; i < query->aggregate_count; i++) {
+        query->aggregates[i].function = (enum table_function)below(random, 5);
+        query->aggregates[i].column = random_percent(random, 10) ? 2 : below(random, 2);
+    }
+    if (query->aggregates[0].function == query->aggregates[1].function)
+        query->aggregate_count = 1; /* one name twice */
+    query->bag_column = below(random, 2);
+}
+
+static void random_transaction(struct random *random, struct table_history *history, uint32_t t)
+{
+    struct table_transaction *transaction = &history->transactions[t];
+    uint32_t outcome = below(random, 100);
+    transaction->tid = 1 + t;
+    transaction->status = outcome < 80 ? ISO_COMMITTED : outcome < 88 ? ISO_ABORTED : ISO_UNKNOWN;
+    transaction->sts = 2 + below(random, 20);
+    transaction->cts = transaction->sts + 1 + below(random, 6);
+    transaction->cdc_writes = random_percent(random, 8);
+    transaction->comes_unknown = transaction->status != ISO_UNKNOWN && random_percent(random, 12);
+    transaction->operation_count = 1 + below(random, TABLE_OPERATIONS);
+    bool reads_only = random_percent(random, 25);
+    if (reads_only && random_percent(random, 60) && transaction->status == ISO_COMMITTED) {
+        transaction->cts = transaction->sts;
+        transaction->is_point = true;
+    }
+    for (uint32_t o = 0; o < transaction->operation_count; o++) {
+        struct table_operation *operation = &transaction->operations[o];
+        operation->kind = reads_only || random_percent(random, 35) ? TABLE_QUERY
+                          : random_percent(random, 30)             ? TABLE_DELETE
+                                                                   : TABLE_WRITE;
+        operation->row = below(random, TABLE_ROWS);
+        random_cells(random, operation->cells, 80);
+        if (operation->kind == TABLE_QUERY)
+            random_query(random, history, transaction, &operation->query);
+    }
+}
+
+static void random_keys(struct random *random, struct table_history *history)
+{
+    bool composite = random_percent(random, 50);
+    for (uint32_t r = 0; r < TABLE_ROWS; r++) {
+        struct table_key *key = &history->keys[r];
+        key->count = composite ? 2 : 1;
+        key->parts[0] = composite ? (int)r / 2 + 9 : (int)r * 3 + 5;
+        key->parts[1] = (int)(r % 2) * 90 + 9;
+    }
+    for (uint32_t r = 0; r < TABLE_ROWS; r++) {
+        history->was_there[r] = random_percent(random, 20);
+        random_cells(random, history->cells[r], 90);
+    }
+}
+
+/* ---- answers ---- */
+
+static struct table_cell told_of(const struct table_aggregate *aggregate, const struct table_query *query,
+                                 const struct table_history *history, const struct table_row *rows)
+{
+    struct table_cell told = {.is_given = true};
+    int count = 0;
+    for (uint32_t r = 0; r < TABLE_ROWS; r++) {
+        const struct table_cell *cell = &rows[r].cells[aggregate->column];
+        bool asks = aggregate->function != TABLE_COUNT_ROWS;
+        if (!rows[r].is_there || !table_within(query, &history->keys[r]) || !(table_matches(query, &rows[r]) & 1) ||
+            (asks && (cell->is_null || !cell->is_given)))
+            continue;
+        if (aggregate->function == TABLE_SUM)
+            told.value += cell->value;
+        else if (!count || (aggregate->function == TABLE_MIN ? cell->value < told.value : cell->value > told.value))
+            told.value = cell->value;
+        count++;
+    }
+    told.is_null = aggregate->function > TABLE_COUNT && !count;
+    told.value = aggregate->function <= TABLE_COUNT ? count : told.value;
+    return told;
+}
+
+static void answer(struct random *random, const struct table_history *history, enum iso_level level, uint32_t t,
+                   uint32_t o, struct table_query *query)
+{
+    struct table_row rows[TABLE_ROWS];
+    bool planted = random_percent(random, 25);
+    table_state(history, level, t, o, rows);
+    for (uint32_t r = 0; r < TABLE_ROWS; r++) {
+        bool matches = rows[r].is_there && table_within(query, &history->keys[r]) && table_matches(query, &rows[r]) & 1;
+        query->returned[r] = matches != (planted && random_percent(random, 25));
+        if (matches != (planted && random_percent(random, 15))) {
+            struct table_cell told = rows[r].cells[query->bag_column];
+            told.is_null |= !told.is_given;
+            query->bag[query->bag_count++] = told;
+        }
+    }
+    for (uint32_t i = 0; i < query->aggregate_count; i++) {
+        query->aggregates[i].told = told_of(&query->aggregates[i], query, history, rows);
+        query->aggregates[i].told.value += planted && random_percent(random, 40);
+    }
+    statistics.planted += planted;
+}
+
+static void random_history(struct random *random, struct table_history *history, enum iso_level level)
+{
+    memset(history, 0, sizeof *history);
+    history->scan_limit = random_percent(random, 10) ? 1 + below(random, 3) : ISO_SCAN_LIMIT;
+    random_keys(random, history);
+    uint32_t unknowns = 0;
+    while (history->transaction_count < TABLE_TRANSACTIONS && (history->transaction_count < 4 || below(random, 8))) {
+        random_transaction(random, history, history->transaction_count);
+        struct table_transaction *added = &history->transactions[history->transaction_count++];
+        if (added->status == ISO_UNKNOWN && ++unknowns > 2)
+            added->status = ISO_ABORTED;
+    }
+    for (uint32_t t = 0; t < history->transaction_count; t++)
+        for (uint32_t o = 0; o < history->transactions[t].operation_count; o++)
+            if (history->transactions[t].operations[o].kind == TABLE_QUERY)
+                answer(random, history, level, t, o, &history->transactions[t].operations[o].query);
+}
+
+/* ---- as the engine takes them ---- */
+
+static iso_atom atom_of(struct iso_history *history, const struct iso_text *text)
+{
+    return iso_atoms_text(&history->atoms, text->bytes, text->used);
+}
+
+static iso_atom number_atom(struct iso_history *history, const struct table_cell *cell)
+{
+    struct iso_text text = {0};
+    if (cell->is_null || !cell->is_given)
+        return ISO_ABSENT;
+    iso_text_put_signed(&text, cell->value);
+    iso_atom atom = atom_of(history, &text);
+    iso_text_release(&text);
+    return atom;
+}
+
+static void put_parts(struct iso_text *text, const struct table_key *key)
+{
+    for (uint32_t i = 0; i < key->count; i++) {
+        iso_text_put(text, i ? "," : "");
+        iso_text_put_signed(text, key->parts[i]);
+    }
+}
+
+/* Column TABLE_COLUMNS: the row itself. */
+static iso_atom key_atom(struct iso_history *history, const struct table_key *key, uint32_t column)
+{
+    struct iso_text text = {0};
+    iso_text_put(&text, "s.t/");
+    put_parts(&text, key);
+    if (column < TABLE_COLUMNS) {
+        iso_text_put(&text, "#");
+        iso_text_put(&text, columns[column]);
+    }
+    iso_atom atom = atom_of(history, &text);
+    iso_text_release(&text);
+    return atom;
+}
+
+static iso_atom true_atom(struct iso_history *history)
+{
+    return iso_atoms_text(&history->atoms, "true", 4);
+}
+
+static void put_node(struct iso_text *text, const struct table_query *query, uint32_t number)
+{
+    static const char *const relations[] = {"", "<", "=", "<=", ">", "<>", ">="};
+    const struct table_node *node = &query->nodes[number];
+    if (node->kind == TABLE_COMPARE) {
+        iso_text_format(text, "%s %s %d", columns[node->column], relations[node->relation], node->constant);
+    } else if (node->kind == TABLE_IS_NULL) {
+        iso_text_format(text, "%s is null", columns[node->column]);
+    } else {
+        iso_text_put(text, node->kind == TABLE_NOT ? "not (" : "(");
+        put_node(text, query, node->left);
+        if (node->kind != TABLE_NOT) {
+            iso_text_put(text, node->kind == TABLE_AND ? " and " : " or ");
+            put_node(text, query, node->right);
+        }
+        iso_text_put(text, ")");
+    }
+}
+
+static void put_cell(struct iso_text *text, const struct table_cell *cell)
+{
+    if (cell->is_null || !cell->is_given)
+        iso_text_put(text, "null");
+    else
+        iso_text_put_signed(text, cell->value);
+}
+
+static void put_returned(struct iso_text *text, const struct table_query *query)
+{
+    static const char *const functions[] = {"count", "count", "sum", "min", "max"};
+    if (query->asked == TABLE_ASKED_BAG) {
+        iso_text_format(text, "{\"columns\":[\"%s\"],\"bag\":[", columns[query->bag_column]);
+        for (uint32_t i = 0; i < query->bag_count; i++) {
+            iso_text_put(text, i ? ",[" : "[");
+            put_cell(text, &query->bag[i]);
+            iso_text_put(text, "]");
+        }
+        iso_text_put(text, "]}");
+        return;
+    }
+    for (uint32_t i = 0; i < query->aggregate_count; i++) {
+        const struct table_aggregate *aggregate = &query->aggregates[i];
+        iso_text_format(text, "%s\"%s", i ? "," : "{", functions[aggregate->function]);
+        if (aggregate->function != TABLE_COUNT_ROWS)
+            iso_text_format(text, "(%s)", columns[aggregate->column]);
+        iso_text_put(text, "\":");
+        put_cell(text, &aggregate->told);
+    }
+    iso_text_put(text, "}");
+}
+
+static iso_atom bound_atom(struct iso_history *history, const struct table_key *key)
+{
+    struct iso_text text = {0};
+    put_parts(&text, key);
+    iso_atom atom = key->count ? atom_of(history, &text) : ISO_ABSENT;
+    iso_text_release(&text);
+    return atom;
+}
+
+static void add_query(struct iso_history *history, const struct table_history *plain, const struct table_query *query)
+{
+    struct iso_range range = {.form = ISO_SET_QUERY,
+                              .table = iso_atoms_text(&history->atoms, "s.t", 3),
+                              .where = ISO_ABSENT,
+                              .returned = ISO_ABSENT,
+                              .is_partial = query->is_partial};
+    struct iso_text text = {0};
+    uint32_t rows = 1;
+    iso_history_operation(history, ISO_READ, iso_atoms_text(&history->atoms, "s.t#", 4), ISO_ABSENT);
+    for (uint32_t r = 0; query->asked == TABLE_ASKED_ROWS && r < TABLE_ROWS; r++) {
+        if (!query->returned[r])
+            continue;
+        iso_history_operation(history, ISO_READ, key_atom(history, &plain->keys[r], TABLE_COLUMNS), true_atom(history));
+        rows++;
+    }
+    range.from = bound_atom(history, &query->from);
+    range.to = bound_atom(history, &query->to);
+    if (query->node_count) {
+        put_node(&text, query, 0);
+        range.where = atom_of(history, &text);
+    }
+    text.used = 0;
+    if (query->asked != TABLE_ASKED_ROWS) {
+        put_returned(&text, query);
+        range.returned = atom_of(history, &text);
+    }
+    if (query->time == TABLE_AT_OTS) {
+        range.kind = ISO_OPERATION_OTS;
+        range.ots = query->ots;
+    } else if (query->time == TABLE_AT_LOCK) {
+        range.kind = ISO_OPERATION_LOCK;
+    }
+    iso_history_range(history, &range, rows);
+    iso_text_release(&text);
+}
+
+static void add_write(struct iso_history *history, const struct table_history *plain,
+                      const struct table_operation *operation)
+{
+    const struct table_key *key = &plain->keys[operation->row];
+    bool is_delete = operation->kind == TABLE_DELETE;
+    iso_history_operation(history, is_delete ? ISO_DELETE : ISO_WRITE, key_atom(history, key, TABLE_COLUMNS),
+                          is_delete ? ISO_ABSENT : true_atom(history));
+    for (uint32_t c = 0; !is_delete && c < TABLE_COLUMNS; c++)
+        if (operation->cells[c].is_given)
+            iso_history_operation(history, ISO_WRITE, key_atom(history, key, c),
+                                  number_atom(history, &operation->cells[c]));
+}
+
+static void add_transaction(struct iso_history *history, const struct table_history *plain, uint32_t t, bool online)
+{
+    const struct table_transaction *transaction = &plain->transactions[t];
+    uint8_t status = online && transaction->comes_unknown ? ISO_UNKNOWN : transaction->status;
+    iso_history_begin(history, transaction->tid, transaction->tid, status, t);
+    iso_history_set_sts(history, (struct iso_stamp){transaction->sts, 0});
+    if (status != ISO_UNKNOWN && !transaction->is_point)
+        iso_history_set_cts(history, (struct iso_stamp){transaction->cts, 0});
+    if (transaction->cdc_writes)
+        iso_history_set_marks(history, ISO_MARK_CDC_WRITES);
+    for (uint32_t o = 0; o < transaction->operation_count; o++) {
+        if (transaction->operations[o].kind == TABLE_QUERY)
+            add_query(history, plain, &transaction->operations[o].query);
+        else
+            add_write(history, plain, &transaction->operations[o]);
+    }
+}
+
+static void build(struct iso_history *history, const struct table_history *plain, bool online)
+{
+    iso_history_init(history);
+    for (uint32_t r = 0; r < TABLE_ROWS; r++) {
+        if (!plain->was_there[r])
+            continue;
+        iso_history_initial(history, key_atom(history, &plain->keys[r], TABLE_COLUMNS), true_atom(history), false);
+        for (uint32_t c = 0; c < TABLE_COLUMNS; c++)
+            if (plain->cells[r][c].is_given)
+                iso_history_initial(history, key_atom(history, &plain->keys[r], c),
+                                    number_atom(history, &plain->cells[r][c]), false);
+    }
+    for (uint32_t t = 0; t < plain->transaction_count; t++)
+        add_transaction(history, plain, t, online);
+}
+
+/* ---- what was found ---- */
+
+struct found {
+    struct table_judgement judgements[TABLE_TRANSACTIONS][TABLE_OPERATIONS];
+    const struct table_history *plain;
+};
+
+static void fail(const char *what)
+{
+    printf("not ok 1 - %s\n", what);
+    exit(1);
+}
+
+/* Which of the transaction's operations it is: those of the engine are more. */
+static uint32_t operation_of(const struct table_history *plain, uint32_t t, uint32_t operation)
+{
+    uint32_t at = 0;
+    for (uint32_t o = 0; o < plain->transactions[t].operation_count; o++) {
+        const struct table_operation *own = &plain->transactions[t].operations[o];
+        if (at == operation && own->kind == TABLE_QUERY)
+            return o;
+        at++;
+        for (uint32_t c = 0; own->kind == TABLE_WRITE && c < TABLE_COLUMNS; c++)
+            at += own->cells[c].is_given;
+        for (uint32_t r = 0; own->kind == TABLE_QUERY && own->query.asked == TABLE_ASKED_ROWS && r < TABLE_ROWS; r++)
+            at += own->query.returned[r];
+    }
+    fail("a finding without a query");
+    return 0;
+}
+
+static uint32_t row_of(const struct table_history *plain, struct iso_json_text key)
+{
+    for (uint32_t r = 0; r < TABLE_ROWS; r++) {
+        struct iso_text text = {0};
+        iso_text_put(&text, "s.t/");
+        put_parts(&text, &plain->keys[r]);
+        bool same = text.used == key.length && !memcmp(text.bytes, key.at, key.length);
+        iso_text_release(&text);
+        if (same)
+            return r;
+    }
+    return TABLE_ROWS;
+}
+
+static void on_finding(void *context, const struct iso_rowsets_finding *finding)
+{
+    struct found *found = context;
+    uint32_t t = (uint32_t)finding->transaction.origin, row = row_of(found->plain, finding->key);
+    struct table_judgement *judgement = &found->judgements[t][operation_of(found->plain, t, finding->operation)];
+    bool own = finding->axiom == ISO_INT;
+    uint32_t *rows = finding->kind == ISO_MISSING_ROW ? &judgement->missing[own] : &judgement->extra[own];
+    uint32_t *count = finding->kind == ISO_MISSING_ROW ? &judgement->bag_missing : &judgement->bag_extra;
+    if (finding->kind == ISO_AGGREGATE ? judgement->aggregate : row < TABLE_ROWS ? *rows >> row & 1 : *count)
+        fail("a finding twice");
+    if (finding->kind == ISO_AGGREGATE)
+        judgement->aggregate = true;
+    else if (row < TABLE_ROWS)
+        *rows |= 1u << row;
+    else
+        *count = (uint32_t)finding->rows;
+}
+
+static void on_unjudged(void *context, const struct iso_rowsets_unjudged *unjudged)
+{
+    struct found *found = context;
+    uint32_t t = (uint32_t)unjudged->transaction.origin, known = 0;
+    struct table_judgement *judgement = &found->judgements[t][operation_of(found->plain, t, unjudged->operation)];
+    static const struct {
+        enum iso_unjudged reason;
+        uint32_t bit;
+    } reasons[] = {{ISO_UNJUDGED_UNKNOWN_VALUE, TABLE_VALUE},
+                   {ISO_UNJUDGED_COLUMN, TABLE_VALUE},
+                   {ISO_UNJUDGED_UNKNOWN_WRITER, TABLE_UNKNOWN_WRITER},
+                   {ISO_UNJUDGED_OWN_ORDER, TABLE_OWN_ORDER},
+                   {ISO_UNJUDGED_SCAN_LIMIT, TABLE_SCAN_LIMIT}};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        known |= 1u << reasons[i].reason;
+        if (unjudged->reasons >> reasons[i].reason & 1)
+            judgement->reasons |= reasons[i].bit;
+    }
+    if (unjudged->reasons & ~known || !(unjudged->reasons >> unjudged->reason & 1))
+        fail("unjudged for another reason");
+}
+
+static struct iso_scalar_type type_of(void *context, struct iso_json_text table, struct iso_json_text column)
+{
+    (void)context;
+    (void)table;
+    (void)column;
+    return (struct iso_scalar_type){.value = {.kind = ISO_VALUE_INTEGER}};
+}
+
+static struct iso_rowsets_options options_of(const struct table_history *plain, enum iso_level level,
+                                             struct found *found)
+{
+    struct iso_rowsets_options options;
+    memset(found, 0, sizeof *found);
+    found->plain = plain;
+    iso_rowsets_options_init(&options);
+    options.level = level;
+    options.scan_limit = plain->scan_limit;
+    options.type_of = type_of;
+    options.on_finding = on_finding;
+    options.on_unjudged = on_unjudged;
+    options.context = found;
+    return options;
+}
+
+/* ---- the three judgements ---- */
+
+static void judge_finished(const struct table_history *plain, enum iso_level level, struct found *found)
+{
+    struct iso_history history;
+    struct iso_error error = ISO_NO_ERROR;
+    struct iso_rowsets_stats stats;
+    struct iso_rowsets_options options = options_of(plain, level, found);
+    build(&history, plain, false);
+    if (iso_history_finish(&history, &error) != ISO_OK)
+        fail(error.text);
+    iso_rowsets_check(&history, &options, &stats);
+    iso_history_release(&history);
+}
+
+/* What still has to come: up to its transactions, then up to their outcomes. */
+static uint64_t allowed_watermark(const struct table_history *plain, const bool *came, const bool *resolved,
+                                  uint64_t retention)
+{
+    uint64_t allowed = UINT64_MAX;
+    for (uint32_t t = 0; t < plain->transaction_count; t++) {
+        const struct table_transaction *transaction = &plain->transactions[t];
+        bool unknown = transaction->status == ISO_UNKNOWN || transaction->comes_unknown;
+        uint64_t least = came[t] && (resolved[t] || !transaction->comes_unknown) ? UINT64_MAX
+                         : came[t] || !unknown                                   ? transaction->cts - 1
+                                                                                 : transaction->sts - 1;
+        if (!came[t] && least > transaction->sts + retention && retention != ISO_ROWSETS_FOREVER)
+            least = transaction->sts + retention;
+        allowed = least < allowed ? least : allowed;
+    }
+    return allowed;
+}
+
+/* Another engine, with all that this one has. */
+static struct iso_rowsets *restored(struct iso_rowsets *engine, const struct iso_rowsets_options *options,
+                                    const struct iso_history *history)
+{
+    struct iso_archive archive;
+    struct iso_error error = ISO_NO_ERROR;
+    static FILE *file;
+    if (!file && !(file = tmpfile()))
+        fail("no temporary file");
+    if (ftruncate(fileno(file), 0) || lseek(fileno(file), 0, SEEK_SET))
+        fail("the temporary file");
+    iso_archive_save(&archive, fileno(file), "state", &error);
+    iso_rowsets_archive(&archive, engine);
+    iso_archive_close(&archive);
+    iso_rowsets_free(engine);
+    engine = iso_rowsets_new(options);
+    lseek(fileno(file), 0, SEEK_SET);
+    iso_archive_restore(&archive, fileno(file), "state", &error);
+    iso_rowsets_archive(&archive, engine);
+    if (iso_archive_close(&archive) != ISO_OK)
+        fail(error.text);
+    iso_rowsets_block(engine, history);
+    iso_rowsets_validate(engine);
+    statistics.restored++;
+    return engine;
+}
+
+static void judge_online(struct random *random, const struct table_history *plain, enum iso_level level,
+                         struct found *found)
+{
+    struct iso_history history;
+    struct iso_rowsets_options options = options_of(plain, level, found);
+    struct iso_rowsets_stats stats;
+    bool came[TABLE_TRANSACTIONS] = {false}, resolved[TABLE_TRANSACTIONS] = {false}, late = false;
+    uint32_t left = plain->transaction_count, outcomes = 0;
+    for (uint32_t t = 0; t < plain->transaction_count; t++)
+        late |= plain->transactions[t].comes_unknown;
+    if (!late && random_percent(random, 50)) /* what is held must not become too old */
+        options.retention = below(random, 12);
+    statistics.kept += options.retention != ISO_ROWSETS_FOREVER;
+    build(&history, plain, true);
+    struct iso_rowsets *engine = iso_rowsets_new(&options);
+    iso_rowsets_block(engine, &history);
+    for (uint32_t i = 0; i < history.initial_count; i++)
+        iso_rowsets_initial(engine, history.key_atom[history.initial_key[i]], history.initial_of_key[i]);
+    while (left || outcomes) {
+        uint32_t t = below(random, plain->transaction_count);
+        const struct table_transaction *transaction = &plain->transactions[t];
+        if (!came[t]) {
+            iso_rowsets_add(engine, t);
+            came[t] = true;
+            left--;
+            outcomes += transaction->comes_unknown;
+        } else if (transaction->comes_unknown && !resolved[t]) {
+            if (!iso_rowsets_resolve(engine, &history.atoms, transaction->tid, transaction->status == ISO_COMMITTED,
+                                     transaction->cts))
+                fail("an outcome of nobody");
+            resolved[t] = true;
+            outcomes--;
+        }
+        iso_rowsets_validate(engine);
+        if (random_percent(random, 2))
+            engine = restored(engine, &options, &history);
+        uint64_t allowed = allowed_watermark(plain, came, resolved, options.retention);
+        if (allowed != UINT64_MAX && allowed && random_percent(random, 60))
+            iso_rowsets_watermark(engine, allowed - random_percent(random, 30));
+        iso_rowsets_validate(engine);
+        iso_rowsets_stats(engine, &stats);
+        statistics.held += stats.held;
+    }
+    if (random_percent(random, 50))
+        iso_rowsets_watermark(engine, 100);
+    iso_rowsets_end(engine);
+    iso_rowsets_validate(engine);
+    iso_rowsets_free(engine);
+    iso_history_release(&history);
+}
+
+static void put_judgement(const char *name, const struct table_judgement *judgement)
+{
+    printf("# %s: EXT missing %x extra %x, INT missing %x extra %x, aggregate %d, bag %u %u, reasons %x\n", name,
+           judgement->missing[0], judgement->extra[0], judgement->missing[1], judgement->extra[1], judgement->aggregate,
+           judgement->bag_missing, judgement->bag_extra, judgement->reasons);
+}
+
+static void put_query(const struct table_query *query)
+{
+    struct iso_text text = {0};
+    put_parts(&text, &query->from);
+    iso_text_put(&text, " to ");
+    put_parts(&text, &query->to);
+    iso_text_put(&text, " where ");
+    if (query->node_count)
+        put_node(&text, query, 0);
+    if (query->asked != TABLE_ASKED_ROWS)
+        put_returned(&text, query);
+    for (uint32_t r = 0; query->asked == TABLE_ASKED_ROWS && r < TABLE_ROWS; r++)
+        iso_text_put(&text, query->returned[r] ? " +" : " -");
+    printf("query %.*s%s time %d ots %" PRIu64, (int)text.used, text.bytes, query->is_partial ? " partial" : "",
+           query->time, query->ots);
+    iso_text_release(&text);
+}
+
+static void put_history(const struct table_history *plain)
+{
+    for (uint32_t r = 0; r < TABLE_ROWS; r++)
+        if (plain->was_there[r])
+            printf("# initial %u\n", r);
+    for (uint32_t t = 0; t < plain->transaction_count; t++) {
+        const struct table_transaction *transaction = &plain->transactions[t];
+        printf("# T%u status %u%s%s%s %" PRIu64 "-%" PRIu64 "\n", transaction->tid, transaction->status,
+               transaction->is_point ? " point" : "", transaction->cdc_writes ? " cdc" : "",
+               transaction->comes_unknown ? " late" : "", transaction->sts, transaction->cts);
+        for (uint32_t o = 0; o < transaction->operation_count; o++) {
+            const struct table_operation *operation = &transaction->operations[o];
+            struct iso_text text = {0};
+            for (uint32_t c = 0; operation->kind == TABLE_WRITE && c < TABLE_COLUMNS; c++) {
+                iso_text_put(&text, " ");
+                if (operation->cells[c].is_given)
+                    put_cell(&text, &operation->cells[c]);
+                else
+                    iso_text_put(&text, "-");
+            }
+            printf("#   %u ", o);
+            if (operation->kind == TABLE_QUERY)
+                put_query(&operation->query);
+            else
+                printf("%s %u%.*s", operation->kind == TABLE_WRITE ? "write" : "delete", operation->row, (int)text.used,
+                       text.bytes);
+            printf("\n");
+            iso_text_release(&text);
+        }
+    }
+}
+
+static void count_judgement(const struct table_query *query, const struct table_judgement *judgement)
+{
+    statistics.queries++;
+    statistics.faults += judgement->missing[0] || judgement->extra[0] || judgement->aggregate ||
+                         judgement->bag_missing || judgement->bag_extra;
+    statistics.own += judgement->missing[1] || judgement->extra[1];
+    statistics.aggregates += judgement->aggregate;
+    statistics.bags += judgement->bag_missing || judgement->bag_extra;
+    statistics.partial += query->is_partial;
+    for (int i = 0; i < 4; i++)
+        statistics.unjudged[i] += judgement->reasons >> i & 1;
+}
+
+static void compare(const struct table_history *plain, enum iso_level level, const struct found *finished,
+                    const struct found *online, uint64_t seed)
+{
+    for (uint32_t t = 0; t < plain->transaction_count; t++) {
+        for (uint32_t o = 0; o < plain->transactions[t].operation_count; o++) {
+            if (plain->transactions[t].operations[o].kind != TABLE_QUERY)
+                continue;
+            struct table_judgement expected = {0};
+            if (plain->transactions[t].status == ISO_COMMITTED)
+                expected = table_oracle(plain, level, t, o);
+            count_judgement(&plain->transactions[t].operations[o].query, &expected);
+            bool same = !memcmp(&expected, &finished->judgements[t][o], sizeof expected);
+            if (same && !memcmp(&expected, &online->judgements[t][o], sizeof expected))
+                continue;
+            put_history(plain);
+            printf("# level %s, T%u operation %u\n", iso_level_name(level), plain->transactions[t].tid, o);
+            put_judgement("oracle", &expected);
+            put_judgement("finished", &finished->judgements[t][o]);
+            put_judgement("online", &online->judgements[t][o]);
+            printf("# to repeat it: --seed %" PRIu64 " --histories 1\n", seed);
+            fail(same ? "online is another judgement" : "another judgement than the oracle's");
+        }
+    }
+}
+
+int main(int count, char **words)
+{
+    uint64_t histories = 4000, seed = 1;
+    const struct argument known[] = {{"--histories", &histories, NULL}, {"--seed", &seed, NULL}, {NULL, NULL, NULL}};
+    static struct table_history plain;
+    static struct found finished, online;
+    if (!arguments_read(known, count, words))
+        return 2;
+    for (uint64_t i = 0; i < histories; i++) {
+        for (int level = ISO_SI; level <= ISO_SER; level++) {
+            struct random random = {seed + i};
+            random_history(&random, &plain, (enum iso_level)level);
+            judge_finished(&plain, (enum iso_level)level, &finished);
+            judge_online(&random, &plain, (enum iso_level)level, &online);
+            compare(&plain, (enum iso_level)level, &finished, &online, seed + i);
+        }
+    }
+    printf("# %" PRIu64 " queries, %" PRIu64 " planted, %" PRIu64 " with faults (%" PRIu64 " aggregates, %" PRIu64
+           " bags), %" PRIu64 " INT, %" PRIu64 " partial; unjudged: %" PRIu64 " value, %" PRIu64 " writer, %" PRIu64
+           " own, %" PRIu64 " limit; held %" PRIu64 ", with a retention %" PRIu64 ", restored %" PRIu64 "\n",
+           statistics.queries, statistics.planted, statistics.faults, statistics.aggregates, statistics.bags,
+           statistics.own, statistics.partial, statistics.unjudged[0], statistics.unjudged[1], statistics.unjudged[2],
+           statistics.unjudged[3], statistics.held, statistics.kept, statistics.restored);
+    bool enough = histories < 1000 || (statistics.faults && statistics.own && statistics.held && statistics.restored &&
+                                       statistics.unjudged[0] && statistics.unjudged[1] && statistics.unjudged[2] &&
+                                       statistics.unjudged[3]);
+    printf("%sok 1 - queries are judged as the definitions have it\n1..1\n", enough ? "" : "not ");
+    return !enough;
+}
