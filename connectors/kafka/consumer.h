@@ -86,7 +86,7 @@ struct iso_kafka_counters {
     uint64_t missing;         /* offsets that do not exist */
     uint64_t seeks;           /* back to a hole */
     uint64_t pauses;          /* of all partitions, for the backlog's water marks */
-    uint64_t holds;           /* of a partition, by iso_kafka_consumer_hold */
+    uint64_t single_pauses;   /* of a partition, by iso_kafka_consumer_pause */
     uint64_t rests;           /* of a partition, whose buffer had its share of the memory */
     uint64_t most_waiting;    /* bytes in buffers, at most so far */
     uint64_t looks;  /* topic identity probes: messages that were read before asked for again, answered or not */
@@ -126,7 +126,7 @@ bool iso_kafka_consumer_is_live(const struct iso_kafka_consumer *consumer);
 void iso_kafka_consumer_doubt(struct iso_kafka_consumer *consumer);
 
 /* Hands out nothing of partition `index` until it is let go. */
-void iso_kafka_consumer_hold(struct iso_kafka_consumer *consumer, uint32_t index, bool hold);
+void iso_kafka_consumer_pause(struct iso_kafka_consumer *consumer, uint32_t index, bool pause);
 
 /* Messages of partition `index` that are known to wait (until_eof: up to its end). */
 uint64_t iso_kafka_consumer_behind(const struct iso_kafka_consumer *consumer, uint32_t index);

@@ -74,7 +74,7 @@ static bool gather_batch(struct iso_kafka_consumer *consumer)
     for (uint32_t i = 0; i < consumer->partition_count; i++) {
         const struct iso_kafka_partition *partition = &consumer->partitions[i];
         struct supply *supply = &consumer->supplies[i];
-        supply->done = consumer->paused || supply->held || (consumer->until_eof && partition->next >= partition->end);
+        supply->done = consumer->paused || supply->paused || (consumer->until_eof && partition->next >= partition->end);
     }
     while (consumer->filled < BATCH_MESSAGES) {
         int64_t index = choose_partition(consumer);
@@ -121,11 +121,11 @@ void iso_kafka_consumer_backlog(struct iso_kafka_consumer *consumer, uint64_t wa
     }
 }
 
-void iso_kafka_consumer_hold(struct iso_kafka_consumer *consumer, uint32_t index, bool hold)
+void iso_kafka_consumer_pause(struct iso_kafka_consumer *consumer, uint32_t index, bool pause)
 {
     struct supply *supply = &consumer->supplies[index];
-    consumer->counters.holds += hold && !supply->held;
-    supply->held = hold;
+    consumer->counters.single_pauses += pause && !supply->paused;
+    supply->paused = pause;
 }
 
 uint64_t iso_kafka_consumer_behind(const struct iso_kafka_consumer *consumer, uint32_t index)

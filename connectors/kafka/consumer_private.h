@@ -33,7 +33,7 @@ struct supply {
     int64_t time;  /* of the message handed out last, as Kafka has it; 0: none yet */
     int64_t due;   /* what the partition had when its broker was answered again: everything below is still to be read */
     bool answered; /* it answered: with a message, or that it has none */
-    bool held;     /* by the caller's choice */
+    bool paused;   /* by the caller's choice */
     bool done;     /* nothing more of it in this batch */
 
     /* consumer_budget.c */

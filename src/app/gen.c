@@ -41,6 +41,21 @@ static const struct app_option options[] = {
                    "Which keys: all equally often (the default), the i-th in proportion to\n"
                    "1/i, or 80% of operations on 20% of the keys."),
     APP_ROW_FLAG("lists", PLACE(generate.lists), "Appends to lists and reads of whole lists."),
+    APP_ROW_COUNT("tables", "N", PLACE(generate.tables), 1, 1000000,
+                  "Rows with columns instead of keys with one value: --keys is the number of\n"
+                  "rows, in N tables. Writes insert rows and change some of their columns."),
+    APP_ROW_COUNT("columns", "N", PLACE(generate.columns), 1, 30,
+                  "Columns of each table (3): c1 has few values, c2 unique ones, c3 amounts\n"
+                  "and NULL, and so on."),
+    APP_ROW_SHARE("deletes", "SHARE", PLACE(generate.delete_share), "Share of writes that delete a row (0.2)."),
+    APP_ROW_SHARE("ranges", "SHARE", PLACE(generate.range_share),
+                  "Share of reads that ask for a range of keys (0.2). The others that these\n"
+                  "three options do not name read some columns of one row."),
+    APP_ROW_COUNT("span", "N", PLACE(generate.span), 1, 10000, "Keys that a range covers (20)."),
+    APP_ROW_SHARE("conditions", "SHARE", PLACE(generate.condition_share),
+                  "Share of reads that ask for rows by a condition on a column (0.1)."),
+    APP_ROW_SHARE("aggregates", "SHARE", PLACE(generate.aggregate_share),
+                  "Share of reads that ask for a count and a sum (0.1)."),
     APP_ROW_SHARE("aborted", "SHARE", PLACE(generate.aborted_share), "Share of transactions that abort (0)."),
     APP_ROW_SHARE("unknown", "SHARE", PLACE(generate.unknown_share),
                   "Share whose outcome the client never learns (0); half of them take\n"
@@ -56,7 +71,8 @@ static const struct app_option options[] = {
                   "the run such as 0.5, or a number of transactions. May be given often.\n"
                   "stale-read, future-read, lost-update, long-fork, write-skew,\n"
                   "aborted-read, intermediate-read, non-repeatable-read, session-break,\n"
-                  "timestamp-inversion."),
+                  "timestamp-inversion; on rows of a table: stale-cell, missing-row,\n"
+                  "extra-row, wrong-aggregate, phantom, predicate-skew."),
     APP_ROW_GROUP("Output"),
     APP_ROW_TEXT("output", "FILE", PLACE(output),
                  "Write the history to FILE, compressed if it ends in .zst, instead of\n"
@@ -118,8 +134,11 @@ static void write_planted(struct iso_output *output, const struct iso_planted *p
         if (finding->other != ISO_SCRIPT_NOBODY)
             iso_output_format(output, ",\"%" PRIu64 "\"", planted->first_tid + finding->other);
         iso_output_char(output, ']');
-        if (finding->key)
-            iso_output_format(output, ",\"key\":\"%" PRIu64 "\"", planted->first_key + (uint64_t)(finding->key - 'x'));
+        if (finding->key) {
+            char key[ISO_PLANTED_KEY];
+            iso_planted_key(planted, finding, key);
+            iso_output_format(output, ",\"key\":\"%s\"", key);
+        }
         iso_output_char(output, '}');
     }
 }
@@ -246,6 +265,26 @@ static enum iso_status publish_history(struct app *app, const struct gen *gen, c
 
 /* ---- the command line ---- */
 
+enum { TABLE_ROWS = ISO_SCAN_LIMIT }; /* more than a checker looks at for one query would not be judged */
+
+static enum iso_status check_rows(struct app *app, const struct gen *gen)
+{
+    const struct iso_generate_options *generate = &gen->generate;
+    if (!generate->tables)
+        return ISO_OK;
+    if (generate->lists || generate->unknown_share || gen->format == ISO_FORMAT_TIMEKILLER)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--tables cannot be combined with --lists, --unknown or --format timekiller");
+    if (generate->tables > generate->keys || (generate->keys - 1) / generate->tables + 1 > TABLE_ROWS)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--tables %" PRIu32 " of --keys %" PRIu32 " rows: expected 1 to %d rows in each table",
+                             generate->tables, generate->keys, TABLE_ROWS);
+    if (generate->range_share + generate->condition_share + generate->aggregate_share > (uint64_t)1 << 32)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--ranges, --conditions and --aggregates together must stay below 1");
+    return ISO_OK;
+}
+
 static enum iso_status check_options(struct app *app, const struct gen *gen, const struct app_texts *files)
 {
     bool timekiller = gen->format == ISO_FORMAT_TIMEKILLER;
@@ -271,6 +310,8 @@ static enum iso_status check_options(struct app *app, const struct gen *gen, con
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--to takes the native format and no -o");
     if (gen->publish.watermarks && gen->generate.order != ISO_ORDER_COMMIT)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--watermarks needs --order commit: else they could be wrong");
+    if (check_rows(app, gen) != ISO_OK)
+        return app->error.status;
     if ((uint64_t)gen->generate.transactions * gen->generate.operations > UINT32_MAX)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--txns times --ops must stay below 2^32");
     if (gen->generate.aborted_share + gen->generate.unknown_share > (uint64_t)1 << 32)
@@ -281,8 +322,13 @@ static enum iso_status check_options(struct app *app, const struct gen *gen, con
 static enum iso_status parse_plants(struct app *app, const struct gen *gen, struct iso_plant *plants)
 {
     enum iso_status status = ISO_OK;
-    for (uint32_t i = 0; i < gen->anomalies.count && status == ISO_OK; i++)
+    for (uint32_t i = 0; i < gen->anomalies.count && status == ISO_OK; i++) {
         status = iso_plant_parse(gen->anomalies.items[i], gen->generate.transactions, &plants[i], &app->error);
+        if (status == ISO_OK && gen->format == ISO_FORMAT_TIMEKILLER && iso_script_of_rows(plants[i].anomaly))
+            status = iso_error_set(&app->error, ISO_BAD_INPUT,
+                                   "--anomaly %s needs --format native: TimeKiller's has no rows with columns",
+                                   gen->anomalies.items[i]);
+    }
     return status;
 }
 
@@ -304,6 +350,8 @@ static enum iso_status generate_history(struct app *app, const struct gen *gen, 
     return status;
 }
 
+#define TENTH (((uint64_t)1 << 32) / 10)
+
 static enum iso_status run_gen(struct app *app, int count, char **arguments)
 {
     struct gen gen = {.generate = {.sessions = 50,
@@ -311,6 +359,12 @@ static enum iso_status run_gen(struct app *app, int count, char **arguments)
                                    .operations = 15,
                                    .keys = 1000,
                                    .read_share = (uint64_t)1 << 31,
+                                   .columns = 3,
+                                   .span = 20,
+                                   .range_share = TENTH * 2,
+                                   .condition_share = TENTH,
+                                   .aggregate_share = TENTH,
+                                   .delete_share = TENTH * 2,
                                    .seed = 1},
                       .output = "-"};
     struct app_texts files = {0};
@@ -338,6 +392,8 @@ const struct app_command app_gen = {
                 "  isochron gen --txns 10k --anomaly lost-update:3 --anomaly stale-read@0.9 -o bad.jsonl\n"
                 "      Three lost updates spread over the run, a stale read near its end;\n"
                 "      bad.jsonl.expected.json names them.\n"
+                "  isochron gen --tables 3 --keys 600 --anomaly missing-row -o shop.jsonl\n"
+                "      Rows with columns, ranges, conditions and sums; a range lacks a row.\n"
                 "  isochron gen --level ser --dist zipf --lists | isochron check --level ser -\n"
                 "      Straight into a checker.\n"
                 "  recorder | isochron gen --to kafka:txns -X bootstrap.servers=localhost:9092 -\n"

@@ -132,23 +132,32 @@ static void write_range(struct iso_output *output, const struct iso_history *his
     iso_output_char(output, '}');
 }
 
+/* Of a finished range its reads are all that there is to say; parts of a row are operations as others; and of a value that
+ * nobody knows only a plain operation says why. */
+static bool can_write(const struct iso_history *history, const struct iso_range *set, uint32_t operation)
+{
+    if (set->form == ISO_SET_RANGE)
+        return !history->finished;
+    if (!set->count || (set->form == ISO_SET_ROW && is_cell(history, operation)))
+        return false;
+    for (uint32_t o = operation; o < operation + set->count; o++)
+        if (iso_atom_is_unknown(&history->atoms, history->value[o]))
+            return false;
+    return true;
+}
+
 const struct iso_range *formats_set_at(const struct iso_history *history, uint32_t transaction, uint32_t operation,
                                        uint32_t *next)
 {
     const struct iso_ranges *sets = &history->ranges;
+    uint32_t at = operation - history->first_operation[transaction];
     while (*next < sets->count && (sets->list[*next].transaction < transaction ||
-                                   (sets->list[*next].transaction == transaction &&
-                                    history->first_operation[transaction] + sets->list[*next].first < operation)))
-        ++*next;
-    const struct iso_range *set = *next < sets->count ? &sets->list[*next] : NULL;
-    bool is_here =
-        set && set->transaction == transaction && history->first_operation[transaction] + set->first == operation;
-    /* Of a finished range its reads are all that there is to say; parts of a row are operations as others. */
-    if (!is_here || (set->form == ISO_SET_RANGE && history->finished) || (set->form != ISO_SET_RANGE && !set->count) ||
-        (set->form == ISO_SET_ROW && is_cell(history, operation)))
-        return NULL;
-    ++*next;
-    return set;
+                                   (sets->list[*next].transaction == transaction && sets->list[*next].first <= at))) {
+        const struct iso_range *set = &sets->list[(*next)++];
+        if (set->transaction == transaction && set->first == at && can_write(history, set, operation))
+            return set;
+    }
+    return NULL;
 }
 
 void formats_write_set(struct iso_output *output, const struct iso_history *history, const struct iso_range *set)

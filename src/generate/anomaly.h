@@ -2,7 +2,18 @@
  *
  * Timestamps of a script count from its own beginning. Keys are x and y; `wx2` writes the second version of
  * x, `rx1` reads the first, `ry0` the initial value. In list mode `wx2` appends the second element and `rx2`
- * reads the first two. Transactions of one session stand in session order. The tables were derived by hand
+ * reads the first two.
+ *
+ * Scripts of rows have a table of their own instead, rows 1 (x) and 2 (y), columns c1 and c2:
+ *
+ *     ix1    inserts x with c1 = 1 and the first version of c2
+ *     ux2    changes c2 to its second version               vx2    changes c1 to 2
+ *     gx1    reads x, with the first version of c2          gx0    there is no x
+ *     q10    asks for rows 1 to 2: finds x with the first version of c2, and not y
+ *     m10    asks where c1 = 1, finds the same
+ *     s11    asks for the count and the sum of c2: what it is of these versions
+ *
+ * Transactions of one session stand in session order. The tables were derived by hand
  * from the axioms.
  */
 #ifndef ISO_GENERATE_ANOMALY_H
@@ -24,7 +35,8 @@ struct iso_script_finding {
     enum iso_axiom axiom;
     enum iso_violation_kind kind;
     uint8_t transaction, other; /* of the script; other ISO_SCRIPT_NOBODY: none */
-    char key;                   /* 0: none */
+    bool of_query;              /* reads do not show it: a row that a query lacks or has too much, an aggregate */
+    char key;                   /* 0: none; of rows also X and Y, their cells in c2, and T, the table */
 };
 #define ISO_SCRIPT_NOBODY 0xffu
 
@@ -33,6 +45,12 @@ struct iso_anomaly_script {
     struct iso_script_transaction transactions[ISO_SCRIPT_TRANSACTIONS];
     struct iso_script_finding findings[2][ISO_SCRIPT_FINDINGS]; /* by enum iso_level */
 };
+
+/* On rows of a table; else on keys. */
+static inline bool iso_script_of_rows(const struct iso_anomaly_script *script)
+{
+    return script->transactions[0].operations[0] == 'i';
+}
 
 /* All of them; `*count` tells how many. */
 const struct iso_anomaly_script *iso_anomalies(uint32_t *count);

@@ -1,5 +1,7 @@
 #include "generate/generate.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +54,8 @@ static void store_init(struct store *store, const struct iso_generate_options *o
         store->slots[i].key = i;
         store->slots[i].taint = NEVER;
     }
+    if (options->tables)
+        tables_init(&store->tables, options->tables, options->columns, options->keys);
     store->next_key = options->keys;
     store->next_session = options->sessions + 1;
 }
@@ -61,6 +65,7 @@ static void store_release(struct store *store)
     for (uint32_t i = 0; i < store->options->keys; i++)
         iso_free(store->slots[i].elements);
     iso_free(store->slots);
+    tables_release(&store->tables);
     iso_free(store->snos);
     iso_draw_release(&store->draw);
 }
@@ -100,6 +105,7 @@ void iso_generate(const struct iso_generate_options *options, iso_generate_sink 
     struct transaction **open = iso_allocate_zeroed(options->sessions, sizeof(struct transaction *));
     memset(generated, 0, sizeof *generated);
     store_init(&store, options, generated);
+    store.open = open;
     outlet_init(&store.outlet, options->order, sink, context);
     take_turns(&store, open);
     for (uint32_t session = 0; session < options->sessions; session++) {
@@ -110,6 +116,25 @@ void iso_generate(const struct iso_generate_options *options, iso_generate_sink 
     outlet_release(&store.outlet);
     store_release(&store);
     iso_free(open);
+}
+
+void iso_generated_table(char name[ISO_TABLE_NAME], bool is_planted, uint64_t number)
+{
+    snprintf(name, ISO_TABLE_NAME, "%c%" PRIu64, is_planted ? 'p' : 't', is_planted ? number : number + 1);
+}
+
+void iso_planted_key(const struct iso_planted *planted, const struct iso_script_finding *finding,
+                     char key[ISO_PLANTED_KEY])
+{
+    char table[ISO_TABLE_NAME];
+    bool is_cell = finding->key == 'X' || finding->key == 'Y';
+    iso_generated_table(table, true, planted->first_key);
+    if (!iso_script_of_rows(planted->anomaly))
+        snprintf(key, ISO_PLANTED_KEY, "%" PRIu64, planted->first_key + (uint64_t)(finding->key - 'x'));
+    else if (finding->key == 'T')
+        snprintf(key, ISO_PLANTED_KEY, "%s#", table);
+    else
+        snprintf(key, ISO_PLANTED_KEY, "%s/%d%s", table, 1 + (finding->key | 0x20) - 'x', is_cell ? "#c2" : "");
 }
 
 void iso_generated_release(struct iso_generated *generated)

@@ -10,6 +10,11 @@
  * Anomalies are planted as small scripts of transactions on keys and sessions of their own, so that each adds
  * exactly the findings that its script names, at both levels (anomaly.h).
  *
+ * With `tables`, operations are on rows with columns instead of keys: reads of a row, queries by a range of keys or by a
+ * condition, aggregates; writes insert a row that is not there, and change some columns of one that is, or delete it. Column
+ * 1, 4, ... has few values, so that an equality finds some rows; 2, 5, ... unique ones; 3, 6, ... amounts, some of them NULL.
+ * Then the other level's verdict comes from asking again, at the moment at which that level looks (table.h).
+ *
  * The history leaves in blocks while it is made; memory depends on keys and sessions, not on transactions.
  * The same options give the same bytes on every machine: integers only, one generator of random numbers
  * (base/rng.h). Threads: one at a time.
@@ -32,6 +37,11 @@ struct iso_generate_options {
     enum iso_level level;
     enum iso_generate_order order;
     bool lists;
+    uint32_t tables;  /* 0: keys with one value each; else `keys` are rows of so many tables */
+    uint32_t columns; /* of each, 1 to 30 */
+    uint32_t span;    /* keys that a range covers */
+    uint64_t range_share, condition_share, aggregate_share; /* of reads; the rest reads one row. Parts of 2^32 */
+    uint64_t delete_share;                                  /* of writes */
     uint64_t seed;
     const struct iso_plant *plants;
     uint32_t plant_count;
@@ -41,6 +51,8 @@ struct iso_generate_options {
 struct iso_expectation {
     uint64_t counts[ISO_AXIOMS];
     uint64_t reads_unjudged;
+    uint64_t
+        of_queries; /* those of `counts` that reads do not show: rows that a query lacks or has too much, aggregates */
 };
 
 struct iso_generated {
@@ -57,6 +69,10 @@ typedef bool iso_generate_sink(void *context, const struct iso_history *block);
 void iso_generate(const struct iso_generate_options *options, iso_generate_sink *sink, void *context,
                   struct iso_generated *generated);
 void iso_generated_release(struct iso_generated *generated);
+
+/* The name of a table: t1, t2, ...; that of an anomaly after its first key, p1000. */
+enum { ISO_TABLE_NAME = 24 };
+void iso_generated_table(char name[ISO_TABLE_NAME], bool is_planted, uint64_t number);
 
 /* ISO_IS_VIOLATED, ISO_IS_UNDECIDED or ISO_HOLDS, as a checker would conclude. */
 enum iso_outcome iso_generated_outcome(const struct iso_generated *generated, enum iso_level level);

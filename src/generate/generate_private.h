@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "generate/generate.h"
+#include "generate/table.h"
 
 #define NEVER UINT64_MAX
 enum { LIST_FULL = 32 }; /* elements, from which a list's slot moves on to a fresh key */
@@ -33,6 +34,33 @@ struct operation {
     size_t first;     /* list reads: into the transaction's elements */
 };
 
+enum row_step_kind { STEP_READ, STEP_WRITE, STEP_DELETE, STEP_QUERY, STEP_AGGREGATES };
+
+/* What a query asks of a row's cells. A cell that is NULL satisfies none but the last. */
+enum condition_form { CONDITION_NONE, CONDITION_EQUAL, CONDITION_EITHER, CONDITION_BETWEEN, CONDITION_NULL };
+
+struct condition {
+    enum condition_form form;
+    uint32_t column;
+    uint64_t low, high;
+};
+
+/* An operation on rows. What it wrote or returned stands in the transaction's elements: cells by column, of a query the
+ * key of each row before its cells, of aggregates the count and the sum. */
+struct row_step {
+    uint8_t kind; /* enum row_step_kind */
+    bool is_planted, is_partial;
+    bool is_there;     /* of a read */
+    bool deletes;      /* of a write that is not run yet: if the row is there */
+    uint64_t table;    /* from 0; of anomalies their first key */
+    uint64_t key;      /* of one row */
+    uint64_t from, to; /* of a query */
+    struct condition where;
+    uint32_t columns; /* a set of bits: those that are written or returned; of aggregates the one that is summed */
+    uint32_t rows;    /* of a query */
+    size_t first;
+};
+
 struct transaction {
     uint32_t tid, session, sno;
     uint8_t status;
@@ -42,6 +70,8 @@ struct transaction {
     uint64_t sts, cts;
     uint32_t operation_count, operation_capacity;
     struct operation *operations;
+    uint32_t step_count, step_capacity;
+    struct row_step *steps;
     size_t element_count, element_capacity;
     uint64_t *elements;
 };
@@ -67,7 +97,11 @@ struct store {
     struct slot *slots;
     uint64_t clock, next_value, next_key;
     uint32_t next_tid, next_session;
-    uint32_t *snos; /* of the ordinary sessions */
+    uint32_t *snos;                  /* of the ordinary sessions */
+    struct transaction *const *open; /* by ordinary session */
+    struct tables tables;
+    uint64_t horizon; /* no open transaction started before it */
+    uint32_t commits; /* since it was last looked for */
     struct outlet outlet;
 };
 
@@ -80,7 +114,19 @@ void outlet_finish(struct outlet *outlet, struct iso_rng *rng); /* all that wait
 struct operation *transaction_add(struct transaction *transaction, uint8_t kind, uint64_t key);
 void transaction_element(struct transaction *transaction, uint64_t element);
 
+struct row_step *transaction_step(struct transaction *transaction, enum row_step_kind kind, uint64_t table);
+
+/* rows.c: the same as store.c, of rows with columns. */
+void rows_choose(struct store *store, struct transaction *transaction);
+void rows_run(struct store *store, struct transaction *transaction);
+void rows_commit(struct store *store, const struct transaction *transaction);
+
+/* rows_block.c */
+void rows_put(struct iso_history *block, const struct transaction *transaction);
+uint64_t rows_operations(const struct transaction *transaction); /* how many these are */
+
 /* store.c */
+bool store_choose_written(struct store *store, uint32_t tid, uint32_t *chosen); /* a slot that is held from now on */
 struct transaction *store_begin(struct store *store, uint32_t session);
 bool store_is_point(const struct store *store, const struct transaction *transaction);
 void store_commit(struct store *store, struct transaction *transaction);

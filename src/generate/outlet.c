@@ -15,6 +15,7 @@ void outlet_init(struct outlet *outlet, enum iso_generate_order order, iso_gener
 static void transaction_free(struct transaction *transaction)
 {
     iso_free(transaction->operations);
+    iso_free(transaction->steps);
     iso_free(transaction->elements);
     iso_free(transaction);
 }
@@ -36,6 +37,14 @@ struct operation *transaction_add(struct transaction *transaction, uint8_t kind,
     struct operation *operation = &transaction->operations[transaction->operation_count++];
     *operation = (struct operation){.kind = kind, .key = key, .taint = NEVER};
     return operation;
+}
+
+struct row_step *transaction_step(struct transaction *transaction, enum row_step_kind kind, uint64_t table)
+{
+    ISO_GROW(transaction->steps, transaction->step_count, transaction->step_capacity);
+    struct row_step *step = &transaction->steps[transaction->step_count++];
+    *step = (struct row_step){.kind = (uint8_t)kind, .table = table};
+    return step;
 }
 
 void transaction_element(struct transaction *transaction, uint64_t element)
@@ -83,6 +92,7 @@ static void put_into_block(struct outlet *outlet, const struct transaction *tran
         iso_history_operation(block, (enum iso_operation_kind)operation->kind, key,
                               value_of(block, transaction, operation));
     }
+    rows_put(block, transaction);
 }
 
 static void leave(struct outlet *outlet, struct transaction *transaction)
@@ -127,6 +137,8 @@ struct transaction *outlet_new(struct outlet *outlet)
         outlet->spare_count ? outlet->spare[--outlet->spare_count] : iso_allocate_zeroed(1, sizeof *transaction);
     *transaction = (struct transaction){.operations = transaction->operations,
                                         .operation_capacity = transaction->operation_capacity,
+                                        .steps = transaction->steps,
+                                        .step_capacity = transaction->step_capacity,
                                         .elements = transaction->elements,
                                         .element_capacity = transaction->element_capacity};
     if (outlet->order == ISO_ORDER_START)

@@ -8,8 +8,7 @@ enum { TRIES = 8 }; /* to find a key to write that nobody holds */
 
 /* ---- choosing keys ---- */
 
-/* A slot that the transaction may write, held from now on; false if the tries did not find one. */
-static bool choose_written(struct store *store, uint32_t tid, uint32_t *chosen)
+bool store_choose_written(struct store *store, uint32_t tid, uint32_t *chosen)
 {
     for (int i = 0; i < TRIES; i++) {
         uint32_t at = iso_draw_key(&store->draw, &store->rng);
@@ -28,7 +27,8 @@ static void choose_operations(struct store *store, struct transaction *transacti
     const struct iso_generate_options *options = store->options;
     for (uint32_t i = 0; i < options->operations; i++) {
         uint32_t at;
-        bool reads = iso_rng_chance(&store->rng, options->read_share) || !choose_written(store, transaction->tid, &at);
+        bool reads =
+            iso_rng_chance(&store->rng, options->read_share) || !store_choose_written(store, transaction->tid, &at);
         if (reads)
             at = iso_draw_key(&store->draw, &store->rng);
         uint8_t kind = reads ? (options->lists ? ISO_READ_LIST : ISO_READ) : (options->lists ? ISO_APPEND : ISO_WRITE);
@@ -91,6 +91,14 @@ static void run_operations(struct store *store, struct transaction *transaction)
     }
 }
 
+static void run_all(struct store *store, struct transaction *transaction)
+{
+    if (transaction->step_count)
+        rows_run(store, transaction);
+    else
+        run_operations(store, transaction);
+}
+
 /* A transaction that only reads, at si, where it needs no cts of its own. */
 bool store_is_point(const struct store *store, const struct transaction *transaction)
 {
@@ -98,6 +106,10 @@ bool store_is_point(const struct store *store, const struct transaction *transac
         return false;
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
         if (iso_kind_writes(transaction->operations[i].kind))
+            return false;
+    }
+    for (uint32_t i = 0; i < transaction->step_count; i++) {
+        if (transaction->steps[i].kind == STEP_WRITE || transaction->steps[i].kind == STEP_DELETE)
             return false;
     }
     return true;
@@ -125,9 +137,12 @@ struct transaction *store_begin(struct store *store, uint32_t session)
     transaction->sno = store->snos[session]++;
     transaction->sts = ++store->clock;
     choose_outcome(store, transaction);
-    choose_operations(store, transaction);
+    if (store->options->tables)
+        rows_choose(store, transaction);
+    else
+        choose_operations(store, transaction);
     if (store->options->level == ISO_SI)
-        run_operations(store, transaction);
+        run_all(store, transaction);
     return transaction;
 }
 
@@ -191,6 +206,15 @@ static void move_on(struct store *store, struct slot *slot)
     slot->taint = NEVER;
 }
 
+static void let_rows_go(struct store *store, const struct transaction *transaction)
+{
+    for (uint32_t i = 0; i < transaction->step_count; i++) {
+        const struct row_step *step = &transaction->steps[i];
+        if (step->kind == STEP_WRITE || step->kind == STEP_DELETE)
+            store->slots[row_number(&store->tables, (uint32_t)step->table, step->key)].held = 0;
+    }
+}
+
 /* Only a commit that is known moves a slot on: whoever read the former key before it then read a stale list.
  */
 static void let_go(struct store *store, const struct transaction *transaction)
@@ -209,7 +233,7 @@ void store_commit(struct store *store, struct transaction *transaction)
 {
     struct iso_generated *generated = store->generated;
     if (store->options->level == ISO_SER)
-        run_operations(store, transaction);
+        run_all(store, transaction);
     transaction->cts = store_is_point(store, transaction) ? transaction->sts : ++store->clock;
     transaction->has_cts = transaction->status == ISO_COMMITTED;
     if (transaction->status == ISO_COMMITTED)
@@ -218,8 +242,11 @@ void store_commit(struct store *store, struct transaction *transaction)
         if (iso_kind_writes(transaction->operations[i].kind))
             apply(store, transaction, &transaction->operations[i]);
     }
+    if (transaction->step_count)
+        rows_commit(store, transaction);
+    let_rows_go(store, transaction);
     let_go(store, transaction);
-    generated->operations += transaction->operation_count;
+    generated->operations += transaction->operation_count + rows_operations(transaction);
     generated->committed += transaction->status == ISO_COMMITTED;
     generated->aborted += transaction->status == ISO_ABORTED;
     generated->unknown += transaction->status == ISO_UNKNOWN;

@@ -1,6 +1,6 @@
 /* From a finished history to transactions, writes and external reads with their possible writers.
  *
- * One pass over the operations keeps, for each key that the current transaction has touched, the value it
+ * One pass over the operations keeps, for each key that the current transaction has accessed, the value it
  * must see next: that checks internal reads and finds external ones. Who may have written what those saw, read_from.c
  * finds, and unwritten.c who wrote what nobody left behind.
  */
@@ -8,8 +8,8 @@
 #include "polygraph/validate.h"
 
 /* What the current transaction knows of a key. */
-struct touched {
-    uint32_t transaction; /* 1 + local number; other numbers: untouched */
+struct own_access {
+    uint32_t transaction; /* 1 + local number; other numbers: not of this one */
     uint32_t value;       /* what an internal read must return; lists: the external read so far, or ISO_NONE */
     uint32_t write;       /* its final write so far, or ISO_NONE */
     uint32_t append;      /* its last append so far, an operation, or ISO_NONE */
@@ -18,7 +18,7 @@ struct touched {
 /* What a scan over the operations keeps. */
 struct scan {
     struct engine *engine;
-    struct touched *touched; /* by key */
+    struct own_access *access; /* by key */
     uint32_t
         *previous_append; /* by operation of the current transaction: its append to the same key before, or ISO_NONE */
 };
@@ -79,13 +79,13 @@ static uint32_t add_write(struct engine *engine, uint32_t transaction, uint32_t 
     return write;
 }
 
-static struct touched *touch_key(struct scan *scan, uint32_t local, uint32_t key, bool *known)
+static struct own_access *access_key(struct scan *scan, uint32_t local, uint32_t key, bool *known)
 {
-    struct touched *touched = &scan->touched[key];
-    *known = touched->transaction == local + 1;
+    struct own_access *access = &scan->access[key];
+    *known = access->transaction == local + 1;
     if (!*known)
-        *touched = (struct touched){local + 1, ISO_NONE, ISO_NONE, ISO_NONE};
-    return touched;
+        *access = (struct own_access){local + 1, ISO_NONE, ISO_NONE, ISO_NONE};
+    return access;
 }
 
 static void scan_register(struct scan *scan, uint32_t local, uint32_t operation, bool judged)
@@ -94,20 +94,20 @@ static void scan_register(struct scan *scan, uint32_t local, uint32_t operation,
     const struct iso_history *history = engine->history;
     uint32_t key = history->key[operation], value = history->value[operation];
     bool known;
-    struct touched *touched = touch_key(scan, local, key, &known);
+    struct own_access *access = access_key(scan, local, key, &known);
     if (!known)
-        touched->value = value;
+        access->value = value;
     if (iso_kind_writes(history->kind[operation])) {
-        if (touched->write == ISO_NONE)
-            touched->write = add_write(engine, local, key);
-        engine->writes.value[touched->write] = touched->value = value;
+        if (access->write == ISO_NONE)
+            access->write = add_write(engine, local, key);
+        engine->writes.value[access->write] = access->value = value;
     } else if (!judged) {
         return;
     } else if (!known) {
         add_read(engine, local, key, value, operation, 0);
-    } else if (touched->value != value) {
+    } else if (access->value != value) {
         problem_finding(engine, ISO_FINDING_INT, engine->transactions.in_history[local], operation, ISO_NONE);
-        touched->value = value;
+        access->value = value;
     }
 }
 
@@ -138,14 +138,14 @@ static void scan_list(struct scan *scan, uint32_t local, uint32_t operation)
     const struct iso_history *history = engine->history;
     uint32_t t = engine->transactions.in_history[local], list = history->value[operation];
     bool known;
-    struct touched *touched = touch_key(scan, local, history->key[operation], &known);
-    uint32_t prefix = own_prefix(scan, local, operation, touched->append);
+    struct own_access *access = access_key(scan, local, history->key[operation], &known);
+    uint32_t prefix = own_prefix(scan, local, operation, access->append);
     if (prefix == ISO_NONE)
         problem_finding(engine, ISO_FINDING_INT, t, operation, ISO_NONE);
-    else if (touched->value == ISO_NONE)
-        touched->value = add_read(engine, local, history->key[operation], list, operation, prefix);
-    else if (engine->reads.prefix[touched->value] != prefix ||
-             !same_prefix(history, engine->reads.value[touched->value], list, prefix))
+    else if (access->value == ISO_NONE)
+        access->value = add_read(engine, local, history->key[operation], list, operation, prefix);
+    else if (engine->reads.prefix[access->value] != prefix ||
+             !same_prefix(history, engine->reads.value[access->value], list, prefix))
         problem_finding(engine, ISO_FINDING_INT, t, operation, ISO_NONE);
 }
 
@@ -155,14 +155,14 @@ static void scan_append(struct scan *scan, uint32_t local, uint32_t operation)
     struct engine *engine = scan->engine;
     uint32_t key = engine->history->key[operation];
     bool known;
-    struct touched *touched = touch_key(scan, local, key, &known);
-    if (touched->write == ISO_NONE) {
-        touched->write = add_write(engine, local, key);
-        engine->writes.value[touched->write] = ISO_NONE;
+    struct own_access *access = access_key(scan, local, key, &known);
+    if (access->write == ISO_NONE) {
+        access->write = add_write(engine, local, key);
+        engine->writes.value[access->write] = ISO_NONE;
     }
     scan->previous_append[operation - engine->history->first_operation[engine->transactions.in_history[local]]] =
-        touched->append;
-    touched->append = operation;
+        access->append;
+    access->append = operation;
 }
 
 static void scan_transaction(struct scan *scan, uint32_t local)
@@ -195,7 +195,7 @@ static uint32_t most_operations(const struct engine *engine)
 static void scan_operations(struct engine *engine)
 {
     struct scan scan = {.engine = engine};
-    scan.touched = iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *scan.touched);
+    scan.access = iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *scan.access);
     scan.previous_append = iso_numbers(most_operations(engine));
     for (uint32_t local = 0; local < engine->transactions.count; local++) {
         engine->writes.first[local] = engine->writes.count;
@@ -204,7 +204,7 @@ static void scan_operations(struct engine *engine)
     }
     engine->writes.first[engine->transactions.count] = engine->writes.count;
     engine->reads.first[engine->transactions.count] = engine->reads.count;
-    iso_free(scan.touched);
+    iso_free(scan.access);
     iso_free(scan.previous_append);
 }
 

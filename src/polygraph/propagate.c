@@ -27,10 +27,10 @@ static bool is_near(const struct search *search, uint32_t node)
     return search->likely_position[node] < search->scheduled_count + WINDOW;
 }
 
-static void log_look(struct search *search, uint32_t node, uint64_t groups)
+static void log_moved(struct search *search, uint32_t node, uint64_t groups)
 {
-    ISO_GROW_COLUMN(search->looks, search->look_count, search->look_capacity);
-    search->looks[search->look_count++] = (struct look){groups, node};
+    ISO_GROW_COLUMN(search->moved, search->moved_count, search->moved_capacity);
+    search->moved[search->moved_count++] = (struct moved_entry){groups, node};
 }
 
 /* What waited for the window then waits again; what came to it since may wait too, for nothing. */
@@ -45,10 +45,10 @@ void search_undo(struct search *search, const struct decision *decision)
         struct clock_change *change = &search->clock_log[--search->clock_log_count];
         *change->where = change->old;
     }
-    while (search->look_count > decision->look_count) {
-        const struct look *look = &search->looks[--search->look_count];
-        if (!is_near(search, look->node))
-            engine->saturation.moved_groups[look->node] |= look->groups;
+    while (search->moved_count > decision->moved_count) {
+        const struct moved_entry *entry = &search->moved[--search->moved_count];
+        if (!is_near(search, entry->node))
+            engine->saturation.moved_groups[entry->node] |= entry->groups;
     }
     for (uint32_t rank; (rank = agenda_take(&engine->saturation.agenda)) != ISO_NONE;) {
         if (is_near(search, engine->graph.order[rank]))
@@ -140,7 +140,7 @@ static void note_open_reads(struct search *search, uint32_t t)
     }
 }
 
-static void look_at_open_read(struct search *search, uint32_t read)
+static void derive_from_open_read(struct search *search, uint32_t read)
 {
     struct engine *engine = search->engine;
     if (engine->reads.writer[read] == OPEN &&
@@ -148,12 +148,12 @@ static void look_at_open_read(struct search *search, uint32_t read)
         rules_apply_open(engine, read);
 }
 
-static void look_at_node(struct search *search, uint32_t node)
+static void derive_from_node(struct search *search, uint32_t node)
 {
     struct engine *engine = search->engine;
     uint64_t groups = engine->saturation.moved_groups[node];
     engine->saturation.moved_groups[node] = 0;
-    log_look(search, node, groups);
+    log_moved(search, node, groups);
     if (node < engine->graph.event_count) {
         uint32_t t = node_transaction(engine, node);
         rules_apply(engine, node, groups);
@@ -175,9 +175,9 @@ bool search_propagate(struct search *search)
         if (steps % LOOK_UP == 0 && engine_must_stop(engine))
             return false;
         if (engine->saturation.agenda.count)
-            look_at_node(search, engine->graph.order[agenda_take(&engine->saturation.agenda)]);
+            derive_from_node(search, engine->graph.order[agenda_take(&engine->saturation.agenda)]);
         else if (search->reads.count)
-            look_at_open_read(search, agenda_take(&search->reads));
+            derive_from_open_read(search, agenda_take(&search->reads));
         else
             return true;
     }

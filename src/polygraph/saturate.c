@@ -24,7 +24,7 @@ bool graph_add_edge(struct engine *engine, struct fact fact)
     return true;
 }
 
-static void look_at(struct engine *engine, uint32_t node)
+static void apply_to_node(struct engine *engine, uint32_t node)
 {
     uint64_t groups = engine->saturation.moved_groups[node];
     engine->saturation.moved_groups[node] = 0;
@@ -61,7 +61,7 @@ static enum step_result pass_agenda(struct engine *engine)
     uint32_t last = 0, steps = 0;
     engine->result->counters.passes++;
     for (uint32_t rank; (rank = agenda_take(&engine->saturation.agenda)) != ISO_NONE;) {
-        look_at(engine, engine->graph.order[rank]);
+        apply_to_node(engine, engine->graph.order[rank]);
         if (has_failed(engine))
             return STEP_CONTRADICTION;
         if (++steps % LOOK_UP == 0 && engine_must_stop(engine))
@@ -102,7 +102,7 @@ static uint32_t list_open_reads(const struct engine *engine, uint32_t *reads)
 }
 
 /* The rules at every open read; forgets those that are resolved. */
-static uint32_t look_at_open_reads(struct engine *engine, uint32_t *reads, uint32_t count)
+static uint32_t apply_to_open_reads(struct engine *engine, uint32_t *reads, uint32_t count)
 {
     uint32_t left = 0;
     for (uint32_t i = 0; i < count && !has_failed(engine); i++) {
@@ -151,7 +151,7 @@ static enum step_result saturate_rounds(struct engine *engine, uint32_t *reads)
         return status;
     for (uint32_t count = list_open_reads(engine, reads);;) {
         uint32_t before = engine->graph.fact_count;
-        count = look_at_open_reads(engine, reads, count);
+        count = apply_to_open_reads(engine, reads, count);
         if (has_failed(engine))
             return STEP_CONTRADICTION;
         if (engine_must_stop(engine))

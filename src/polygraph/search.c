@@ -63,7 +63,7 @@ static bool open_decision(struct search *search)
         search->decisions = iso_reallocate(search->decisions, search->decision_capacity * sizeof *search->decisions);
     }
     search->decisions[search->decision_count++] = (struct decision){
-        search->log_count, search->clock_log_count, search->look_count, first, search->option_count - first, 0};
+        search->log_count, search->clock_log_count, search->moved_count, first, search->option_count - first, 0};
     return true;
 }
 
@@ -206,7 +206,7 @@ static void search_release(struct search *search)
     struct engine *engine = search->engine;
     iso_column_free(search->log, search->log_capacity * sizeof *search->log);
     iso_column_free(search->clock_log, search->clock_log_capacity * sizeof *search->clock_log);
-    iso_column_free(search->looks, search->look_capacity * sizeof *search->looks);
+    iso_column_free(search->moved, search->moved_capacity * sizeof *search->moved);
     iso_free(engine->scheduled.progress);
     iso_free(engine->scheduled.waiting);
     engine->scheduled.progress = NULL;

@@ -19,14 +19,14 @@ struct clock_change {
 };
 
 /* A node that was looked at, for what had moved. */
-struct look {
+struct moved_entry {
     uint64_t groups;
     uint32_t node;
 };
 
 /* A decision: the tips that could be scheduled, the tried ones first. */
 struct decision {
-    size_t log_count, clock_log_count, look_count;
+    size_t log_count, clock_log_count, moved_count;
     uint32_t first, count, tried; /* into `options`: chains */
 };
 
@@ -36,8 +36,8 @@ struct search {
     size_t log_count, log_capacity;
     struct clock_change *clock_log;
     size_t clock_log_count, clock_log_capacity;
-    struct look *looks;
-    size_t look_count, look_capacity;
+    struct moved_entry *moved;
+    size_t moved_count, moved_capacity;
     uint32_t *likely, *likely_position; /* events in the order in which they probably come; inverse, by node */
     uint32_t *scheduled;                /* nodes in the order of the schedule */
     uint32_t *position;                 /* by node: its position in the schedule, or ISO_NONE */

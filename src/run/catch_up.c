@@ -68,9 +68,9 @@ static enum iso_status read_more(struct catcher *catcher, uint32_t input)
     uint32_t count, partition_count = iso_kafka_consumer_partitions(catcher->consumer, &partitions);
     uint64_t share = catcher->memory / (partition_count ? partition_count : 1);
     for (uint32_t i = 0; i < partition_count; i++)
-        iso_kafka_consumer_hold(catcher->consumer, i,
-                                partitions[i].input != input &&
-                                    is_full(buffer_of(catcher, partitions[i].input), share));
+        iso_kafka_consumer_pause(catcher->consumer, i,
+                                 partitions[i].input != input &&
+                                     is_full(buffer_of(catcher, partitions[i].input), share));
     if (iso_kafka_consumer_poll(catcher->consumer, POLL_MS, &messages, &count, catcher->error) != ISO_OK)
         return catcher->error->status;
     memcpy(catcher->polled, messages, count * sizeof *messages);

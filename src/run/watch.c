@@ -97,8 +97,8 @@ static void align_partitions(struct watcher *watcher)
         lagging = !partitions[i].at_end && !iso_pipeline_ahead(pipeline, partitions[i].input) &&
                   iso_kafka_consumer_behind(watcher->consumer, i) > BEHIND_FEW;
     for (uint32_t i = 0; i < count; i++)
-        iso_kafka_consumer_hold(watcher->consumer, i,
-                                lagging && iso_pipeline_ahead(pipeline, partitions[i].input) > AHEAD_MANY);
+        iso_kafka_consumer_pause(watcher->consumer, i,
+                                 lagging && iso_pipeline_ahead(pipeline, partitions[i].input) > AHEAD_MANY);
 }
 
 /* ---- one step ---- */

@@ -213,9 +213,9 @@ static void slow_reader(struct world *world)
 static void held_partition(struct world *world)
 {
     uint32_t p = random_below(&world->random, PARTITIONS);
-    iso_kafka_consumer_hold(world->consumer, p, true);
+    iso_kafka_consumer_pause(world->consumer, p, true);
     poll_for(world, random_below(&world->random, 200));
-    iso_kafka_consumer_hold(world->consumer, p, false);
+    iso_kafka_consumer_pause(world->consumer, p, false);
 }
 
 /* `strike`, or that the next fetches (or questions about offsets) are answered by `answer`. */

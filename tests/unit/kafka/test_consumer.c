@@ -340,7 +340,7 @@ static void one_partition_is_held_and_let_go(void **state)
     for (uint32_t i = 0; i < iso_kafka_consumer_partitions(consumer, &partitions); i++)
         held = partitions[i].partition == 2 ? i : held;
     assert_int_equal(iso_kafka_consumer_behind(consumer, held), 10000);
-    iso_kafka_consumer_hold(consumer, held, true);
+    iso_kafka_consumer_pause(consumer, held, true);
     int64_t deadline = iso_kafka_now() + PATIENCE_MS;
     for (uint64_t total = 0; total < 10000 * (PARTITIONS - 1) && iso_kafka_now() < deadline; total += got) {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
@@ -350,7 +350,7 @@ static void one_partition_is_held_and_let_go(void **state)
     assert_int_equal(iso_kafka_consumer_poll(consumer, 200, &messages, &got, &world->error), ISO_OK);
     assert_int_equal(got, 0);
     assert_int_equal(world->seen[2][0], 0);
-    iso_kafka_consumer_hold(consumer, held, false);
+    iso_kafka_consumer_pause(consumer, held, false);
     while (!iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline) {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
         for (uint32_t i = 0; i < got; i++)
@@ -359,7 +359,7 @@ static void one_partition_is_held_and_let_go(void **state)
     for (int p = 0; p < PARTITIONS; p++)
         assert_int_equal(world->seen[p][0], 10000);
     assert_int_equal(iso_kafka_consumer_behind(consumer, held), 0);
-    assert_int_equal(iso_kafka_consumer_counters(consumer)->holds, 1);
+    assert_int_equal(iso_kafka_consumer_counters(consumer)->single_pauses, 1);
     iso_kafka_consumer_free(consumer);
 }
 

@@ -1,0 +1,340 @@
+/* Transactions on rows: what they do, what they see, and what the other level makes of that. */
+#include <assert.h>
+
+#include "generate/generate_private.h"
+
+enum { MATCHES = 8 }; /* rows that an equality finds, about */
+
+/* ---- choosing ---- */
+
+/* The values of a column are 1 to this number; 0: unique ones. */
+static uint64_t domain_of(const struct tables *tables, uint32_t column)
+{
+    uint64_t rows = table_size(tables, 0);
+    return column % 3 == 0 ? rows / MATCHES + 2 : column % 3 == 1 ? 0 : rows;
+}
+
+static uint64_t choose_value(struct store *store, uint32_t column)
+{
+    uint64_t domain = domain_of(&store->tables, column);
+    if (!domain)
+        return store->next_value++;
+    if (column % 3 == 2 && iso_rng_below(&store->rng, MATCHES) == 0)
+        return 0;
+    return 1 + iso_rng_below(&store->rng, domain);
+}
+
+/* At least one column. */
+static uint32_t choose_columns(struct store *store)
+{
+    uint64_t most = ((uint64_t)1 << store->tables.columns) - 1;
+    return (uint32_t)(1 + iso_rng_below(&store->rng, most));
+}
+
+static struct condition choose_condition(struct store *store)
+{
+    struct iso_rng *rng = &store->rng;
+    bool amounts = store->tables.columns > 2 && iso_rng_below(rng, 2);
+    uint32_t same = (store->tables.columns - (amounts ? 3 : 1)) / 3; /* other columns of the kind */
+    struct condition where = {.column = (amounts ? 2 : 0) + 3 * (uint32_t)iso_rng_below(rng, same + 1u)};
+    uint64_t domain = domain_of(&store->tables, where.column);
+    where.low = 1 + iso_rng_below(rng, domain);
+    where.form = amounts ? CONDITION_BETWEEN : CONDITION_EQUAL;
+    if (iso_rng_below(rng, 4) == 0)
+        where.form = amounts ? CONDITION_NULL : CONDITION_EITHER;
+    where.high = amounts ? where.low + MATCHES - 1 : 1 + iso_rng_below(rng, domain);
+    return where;
+}
+
+static void choose_range(struct store *store, struct row_step *step, uint64_t around)
+{
+    uint64_t span = store->options->span;
+    uint64_t before = iso_rng_below(&store->rng, span);
+    step->from = around > before ? around - before : 1;
+    step->to = step->from + span - 1;
+}
+
+static void choose_query(struct store *store, struct row_step *step, uint64_t lot, uint64_t around)
+{
+    const struct iso_generate_options *options = store->options;
+    bool is_range = lot < options->range_share, is_aggregate = lot - options->range_share >= options->condition_share;
+    step->columns = choose_columns(store);
+    if (is_range || iso_rng_below(&store->rng, 4) == 0)
+        choose_range(store, step, around);
+    if (!is_range && (!is_aggregate || iso_rng_below(&store->rng, 2)))
+        step->where = choose_condition(store);
+    step->is_partial = is_range && iso_rng_below(&store->rng, 8) == 0;
+    if (!is_range && is_aggregate) {
+        step->kind = STEP_AGGREGATES;
+        step->columns = 1u << iso_rng_below(&store->rng, store->tables.columns);
+    }
+}
+
+static void choose_read(struct store *store, struct transaction *transaction)
+{
+    const struct iso_generate_options *options = store->options;
+    uint32_t at = iso_draw_key(&store->draw, &store->rng), tables = store->tables.count;
+    uint64_t lot = iso_rng_next(&store->rng) >> 32;
+    bool is_row = lot >= options->range_share + options->condition_share + options->aggregate_share;
+    struct row_step *step = transaction_step(transaction, is_row ? STEP_READ : STEP_QUERY, at % tables);
+    step->key = at / tables + 1;
+    if (is_row)
+        step->columns = choose_columns(store);
+    else
+        choose_query(store, step, lot, step->key);
+}
+
+void rows_choose(struct store *store, struct transaction *transaction)
+{
+    const struct iso_generate_options *options = store->options;
+    for (uint32_t i = 0; i < options->operations; i++) {
+        uint32_t at;
+        if (iso_rng_chance(&store->rng, options->read_share) || !store_choose_written(store, transaction->tid, &at)) {
+            choose_read(store, transaction);
+            continue;
+        }
+        struct row_step *step = transaction_step(transaction, STEP_WRITE, at % store->tables.count);
+        step->key = at / store->tables.count + 1;
+        step->deletes = iso_rng_chance(&store->rng, options->delete_share);
+    }
+}
+
+/* ---- seeing ---- */
+
+static bool matches(const struct tables *tables, const struct row_view *view, const struct condition *where)
+{
+    if (where->form == CONDITION_NONE)
+        return true;
+    uint64_t cell = row_cell(tables, view, where->column);
+    switch (where->form) {
+    case CONDITION_EQUAL:
+        return cell == where->low;
+    case CONDITION_EITHER:
+        return cell == where->low || cell == where->high;
+    case CONDITION_BETWEEN:
+        return cell >= where->low && cell <= where->high; /* NULL is 0, and bounds are not */
+    default:
+        return cell == 0;
+    }
+}
+
+/* The keys that a query looks at. */
+static void bounds_of(const struct tables *tables, const struct row_step *step, uint64_t *from, uint64_t *to)
+{
+    uint64_t last = table_size(tables, (uint32_t)step->table);
+    *from = step->from ? step->from : 1;
+    *to = step->to && step->to < last ? step->to : last;
+}
+
+struct aggregates {
+    uint64_t count, summed, sum;
+};
+
+static struct aggregates count_rows(struct tables *tables, const struct row_step *step, uint64_t moment)
+{
+    struct aggregates found = {0};
+    uint64_t key, to;
+    uint32_t column = (uint32_t)__builtin_ctz(step->columns);
+    for (bounds_of(tables, step, &key, &to); key <= to; key++) {
+        struct row_view view = row_see(tables, row_number(tables, (uint32_t)step->table, key), moment);
+        if (!view.is_there || !matches(tables, &view, &step->where))
+            continue;
+        uint64_t cell = row_cell(tables, &view, column);
+        found.count++;
+        found.summed += cell != 0;
+        found.sum += cell;
+    }
+    return found;
+}
+
+/* ---- running ---- */
+
+static void put_cells(const struct tables *tables, struct transaction *transaction, const struct row_view *view,
+                      uint32_t columns)
+{
+    for (; columns; columns &= columns - 1)
+        transaction_element(transaction, row_cell(tables, view, (uint32_t)__builtin_ctz(columns)));
+}
+
+static void run_query(struct tables *tables, struct transaction *transaction, struct row_step *step)
+{
+    uint64_t key, to;
+    for (bounds_of(tables, step, &key, &to); key <= to; key++) {
+        struct row_view view = row_see(tables, row_number(tables, (uint32_t)step->table, key), NEVER);
+        if (!view.is_there || !matches(tables, &view, &step->where))
+            continue;
+        if (step->is_partial && step->rows > step->key % MATCHES)
+            break;
+        transaction_element(transaction, key);
+        put_cells(tables, transaction, &view, step->columns);
+        step->rows++;
+    }
+}
+
+static void run_write(struct store *store, struct transaction *transaction, struct row_step *step,
+                      const struct row_view *view)
+{
+    struct tables *tables = &store->tables;
+    if (view->is_there && step->deletes) {
+        step->kind = STEP_DELETE;
+        row_write(view->row, false);
+        return;
+    }
+    step->columns = view->is_there ? choose_columns(store) : (uint32_t)(((uint64_t)1 << tables->columns) - 1);
+    for (uint32_t column = 0; column < tables->columns; column++) {
+        if (!(step->columns >> column & 1))
+            continue;
+        uint64_t value = choose_value(store, column);
+        transaction_element(transaction, value);
+        row_write_cell(tables, view->row, column, value);
+    }
+    row_write(view->row, true);
+}
+
+static void run_step(struct store *store, struct transaction *transaction, struct row_step *step)
+{
+    struct tables *tables = &store->tables;
+    step->first = transaction->element_count;
+    if (step->kind == STEP_QUERY) {
+        run_query(tables, transaction, step);
+        return;
+    }
+    if (step->kind == STEP_AGGREGATES) {
+        struct aggregates found = count_rows(tables, step, NEVER);
+        transaction_element(transaction, found.count);
+        transaction_element(transaction, found.summed ? found.sum : 0);
+        return;
+    }
+    struct row_view view = row_see(tables, row_number(tables, (uint32_t)step->table, step->key), NEVER);
+    if (step->kind == STEP_WRITE) {
+        run_write(store, transaction, step, &view);
+        return;
+    }
+    step->is_there = view.is_there;
+    if (view.is_there)
+        put_cells(tables, transaction, &view, step->columns);
+}
+
+void rows_run(struct store *store, struct transaction *transaction)
+{
+    tables_start_pass(&store->tables);
+    for (uint32_t i = 0; i < transaction->step_count; i++)
+        run_step(store, transaction, &transaction->steps[i]);
+}
+
+/* ---- what the other level makes of it ---- */
+
+struct pass {
+    struct tables *tables;
+    const struct transaction *transaction;
+    struct iso_expectation *expected;
+    uint64_t moment;
+};
+
+/* A read of a row that was there, and of its cells: each that was neither read nor written before has to be as it was at the
+ * moment. Returns what is behind its cells. */
+static const uint64_t *judge_cells(const struct pass *pass, const struct row_view *view, uint32_t columns,
+                                   const uint64_t *cell)
+{
+    pass->expected->counts[ISO_EXT] += !(view->row->seen & 1) && !version_is_there(view);
+    view->row->seen |= 1;
+    for (; columns; columns &= columns - 1, cell++) {
+        uint32_t column = (uint32_t)__builtin_ctz(columns);
+        bool is_external = !(view->row->seen >> 1 >> column & 1);
+        pass->expected->counts[ISO_EXT] += is_external && *cell != version_cell(view, column);
+        view->row->seen |= 2u << column;
+    }
+    return cell;
+}
+
+static void count_of_query(const struct pass *pass, bool is_wrong)
+{
+    pass->expected->counts[ISO_EXT] += is_wrong;
+    pass->expected->of_queries += is_wrong;
+}
+
+/* A returned row that was not there is a wrong read, one that was there and did not match is wrong beside its cells. */
+static void judge_query(const struct pass *pass, const struct row_step *step)
+{
+    struct tables *tables = pass->tables;
+    const uint64_t *returned = pass->transaction->elements + step->first;
+    uint32_t left = step->rows;
+    uint64_t key, to;
+    for (bounds_of(tables, step, &key, &to); key <= to; key++) {
+        struct row_view view = row_see(tables, row_number(tables, (uint32_t)step->table, key), pass->moment);
+        bool belongs = view.is_there && matches(tables, &view, &step->where);
+        if (left && *returned == key) {
+            count_of_query(pass, view.is_there && !belongs);
+            returned = judge_cells(pass, &view, step->columns, returned + 1);
+            left--;
+        } else {
+            count_of_query(pass, belongs && !step->is_partial);
+        }
+    }
+    assert(!left);
+}
+
+static void judge_aggregates(const struct pass *pass, const struct row_step *step)
+{
+    const uint64_t *told = pass->transaction->elements + step->first;
+    struct aggregates found = count_rows(pass->tables, step, pass->moment);
+    count_of_query(pass, told[0] != found.count || told[1] != (found.summed ? found.sum : 0));
+}
+
+static void judge_step(const struct pass *pass, const struct row_step *step)
+{
+    struct tables *tables = pass->tables;
+    const uint64_t *cell = pass->transaction->elements + step->first;
+    if (step->kind == STEP_QUERY) {
+        judge_query(pass, step);
+        return;
+    }
+    if (step->kind == STEP_AGGREGATES) {
+        judge_aggregates(pass, step);
+        return;
+    }
+    struct row_view view = row_see(tables, row_number(tables, (uint32_t)step->table, step->key), pass->moment);
+    if (step->kind == STEP_READ && step->is_there) {
+        judge_cells(pass, &view, step->columns, cell);
+    } else if (step->kind == STEP_READ) {
+        pass->expected->counts[ISO_EXT] += !(view.row->seen & 1) && version_is_there(&view);
+        view.row->seen |= 1;
+    } else {
+        uint32_t columns = step->kind == STEP_WRITE ? step->columns : 0;
+        for (; columns; columns &= columns - 1)
+            row_write_cell(tables, view.row, (uint32_t)__builtin_ctz(columns), *cell++);
+        row_write(view.row, step->kind == STEP_WRITE);
+    }
+}
+
+/* No open transaction started before it: sought from time to time only. */
+static uint64_t horizon_of(struct store *store)
+{
+    const struct iso_generate_options *options = store->options;
+    if (store->commits++ % options->sessions)
+        return store->horizon;
+    store->horizon = store->clock;
+    for (uint32_t i = 0; i < options->sessions; i++)
+        if (store->open[i] && store->open[i]->sts < store->horizon)
+            store->horizon = store->open[i]->sts;
+    return store->horizon;
+}
+
+void rows_commit(struct store *store, const struct transaction *transaction)
+{
+    bool is_si = store->options->level == ISO_SI;
+    struct pass pass = {&store->tables, transaction, &store->generated->levels[is_si ? ISO_SER : ISO_SI],
+                        is_si ? NEVER : transaction->sts};
+    if (transaction->status != ISO_COMMITTED)
+        return;
+    tables_start_pass(&store->tables);
+    for (uint32_t i = 0; i < transaction->step_count; i++)
+        judge_step(&pass, &transaction->steps[i]);
+    uint64_t horizon = horizon_of(store);
+    for (uint32_t i = 0; i < transaction->step_count; i++) {
+        const struct row_step *step = &transaction->steps[i];
+        if (step->kind == STEP_WRITE || step->kind == STEP_DELETE)
+            row_commit(&store->tables, row_number(&store->tables, (uint32_t)step->table, step->key), transaction->cts,
+                       horizon);
+    }
+}
