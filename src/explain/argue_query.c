@@ -99,8 +99,8 @@ static void put_fault(struct iso_argument *argument, const struct query *query)
         put_fault_of_table(argument, query);
         return;
     }
-    argue_step(argument, "%K was there then, with %C, and %s to what was asked for.", claim->key,
-               is_missing ? &claim->expected : &claim->actual, is_missing ? "belongs" : "does not belong");
+    argue_step(argument, "%K was there then, with %C, and %s to what was asked for.", claim->key, &claim->expected,
+               is_missing ? "belongs" : "does not belong");
     argue_step(argument, "However, it is %s the rows that %T got: a contradiction.", is_missing ? "not among" : "among",
                query->reader);
 }

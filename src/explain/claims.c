@@ -168,7 +168,8 @@ static bool is_of_query(const struct reading *reading, uint32_t operation)
 static bool says_of_query(const struct reading *reading)
 {
     static const char *const kinds[] = {"missing-row", "extra-row", "aggregate"};
-    const struct iso_reported_value *actual = &reading->reported->actual;
+    const struct iso_reported_value *actual = &reading->reported->actual, *expected = &reading->reported->expected;
+    bool was_there = expected->count && expected->elements[0] != ISO_ABSENT;
     const char *kind = reading->reported->kind ? reading->reported->kind : "";
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length = 0;
@@ -178,7 +179,7 @@ static bool says_of_query(const struct reading *reading)
     bool is_kind = false;
     for (int i = 0; i < 3; i++)
         is_kind |= !strcmp(kind, kinds[i]);
-    return is_kind && !(length == 4 && !memcmp(text, "true", 4));
+    return is_kind && (was_there || !(length == 4 && !memcmp(text, "true", 4)));
 }
 
 static uint32_t find_query(const struct reading *reading, uint32_t transaction)

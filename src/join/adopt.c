@@ -153,9 +153,27 @@ static bool may_show_own(const struct adoption *adoption, uint32_t key)
     return row != key && join_tally_of(adoption->join, row)->done && !is_in_order(adoption, row);
 }
 
+/* Whether something of the table is added behind all operations: then nobody knows which of it a query found. */
+static bool is_added_behind(const struct adoption *adoption, uint32_t table)
+{
+    struct iso_join *join = adoption->join;
+    const struct join_row *rows = join->rows.list;
+    for (uint32_t i = 0, r = adoption->rows->first; i < adoption->rows->count; i++, r = rows[r].next)
+        if (join->keys.list[rows[r].key].of_table == table && join_is_final(join, r, adoption->mark) &&
+            is_wanted(adoption, &rows[r]))
+            return true;
+    return false;
+}
+
 static bool keeps_read(struct adoption *adoption, uint32_t o, uint32_t key)
 {
     struct iso_join *join = adoption->join;
+    if (join->keys.list[key].is_header) { /* where all writes are left to the stream, the query's judge knows it */
+        bool keeps = adoption->takes || !is_added_behind(adoption, join->keys.list[key].of_table);
+        join->stats.reads_gone[ISO_READS_OWN_ORDER] += !keeps;
+        join->records.list[adoption->record].reads -= !keeps;
+        return keeps;
+    }
     const struct iso_history *kept = &join->records.kept;
     iso_atom value = iso_atoms_copy(&join->texts.atoms, &kept->atoms, kept->value[o]);
     if (!may_show_own(adoption, key) || !shows_own(adoption, key, value))

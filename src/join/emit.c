@@ -110,9 +110,19 @@ uint64_t join_position_of(const struct iso_join *join, const struct iso_history 
     return block->finished && block->sno ? block->sno[transaction] : join->counters.taken;
 }
 
+/* In a file nothing says that the order of its own writes is not known: of its queries only what they returned stays. */
+static void forget_queries(struct iso_history *into, uint32_t transaction)
+{
+    struct iso_ranges *sets = &into->ranges;
+    while (sets->count && sets->list[sets->count - 1].transaction == transaction)
+        sets->count--;
+}
+
 /* The transaction that was added last says all that it wrote, and where it stands in its session. */
 static void end_joined(struct iso_history *into, uint32_t transaction, uint64_t position)
 {
+    if (iso_marks_of(into, transaction) & ISO_MARK_CDC_WRITES)
+        forget_queries(into, transaction);
     if (into->marks)
         into->marks[transaction] = 0;
     if (!(into->flags[transaction] & ISO_HAS_SNO))

@@ -1,6 +1,7 @@
 /* Queries of a finished history (rowsets/rowsets.h): what they did not return, as violations of the verdict. */
 #include "judge/judge_private.h"
 
+#include "base/number_map.h"
 #include "history/index.h"
 #include "rowsets/rowsets.h"
 
@@ -31,9 +32,26 @@ static uint32_t writer_of(const struct iso_history *history, struct iso_json_tex
     return ISO_NONE;
 }
 
+/* An instance is a transaction and a key, whichever of its queries shows it. */
+struct asking {
+    struct iso_verdict *verdict;
+    struct iso_number_map found[ISO_AXIOMS]; /* by transaction and key */
+};
+
+static bool is_new(struct asking *asking, const struct iso_violation *violation)
+{
+    struct iso_number_map *found = &asking->found[violation->axiom];
+    uint64_t instance = iso_number_pair(violation->transaction, violation->key);
+    if (iso_number_map_get(found, instance) != ISO_NUMBER_NONE)
+        return false;
+    iso_number_map_put(found, instance, 0);
+    return true;
+}
+
 static void take_finding(void *context, const struct iso_rowsets_finding *finding)
 {
-    struct iso_verdict *verdict = context;
+    struct asking *asking = context;
+    struct iso_verdict *verdict = asking->verdict;
     const struct iso_history *history = verdict->history;
     struct iso_violation violation = {
         .axiom = finding->axiom,
@@ -46,6 +64,8 @@ static void take_finding(void *context, const struct iso_rowsets_finding *findin
         .writer_actual = ISO_NONE,
         .snapshot_violation = ISO_NONE,
     };
+    if (!is_new(asking, &violation))
+        return;
     verdict->counts[violation.axiom]++;
     if (!iso_verdict_keeps(verdict, &violation))
         return;
@@ -60,12 +80,15 @@ void judge_queries(enum iso_level level, struct iso_verdict *verdict)
 {
     struct iso_rowsets_options asked;
     struct iso_rowsets_stats stats;
+    struct asking asking = {.verdict = verdict};
     iso_rowsets_options_init(&asked);
     asked.level = level;
     asked.scan_limit = verdict->history->ranges.limit;
     asked.on_finding = take_finding;
-    asked.context = verdict;
+    asked.context = &asking;
     iso_rowsets_check(verdict->history, &asked, &stats);
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
+        iso_number_map_release(&asking.found[axiom]);
     for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++) {
         verdict->unjudged[reason] += stats.reasons[reason];
         verdict->reads_unjudged += stats.reasons[reason];

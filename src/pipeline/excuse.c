@@ -52,6 +52,13 @@ static bool excuse_pairs(struct iso_pipeline *pipeline, struct iso_aion_event *e
     return !event->unlisted;
 }
 
+bool pipeline_lacks_changes(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+{
+    bool lossy = is_lossy(pipeline, event);
+    pipeline->stats.excused[ISO_UNJUDGED_LOSSY] += lossy;
+    return lossy;
+}
+
 bool pipeline_excuses(struct iso_pipeline *pipeline, struct iso_aion_event *event, bool from_engine)
 {
     if (event->axiom == ISO_NOCONFLICT && event->unlisted)

@@ -120,6 +120,7 @@ void iso_pipeline_route_traits(struct iso_pipeline *pipeline, const struct iso_r
 void iso_pipeline_initial(struct iso_pipeline *pipeline, const struct iso_history *history)
 {
     iso_aion_initial(pipeline->engine, history);
+    pipeline_queries_start(pipeline, history);
 }
 
 void iso_pipeline_begins(struct iso_pipeline *pipeline, int64_t offset)

@@ -90,6 +90,7 @@ bool pipeline_excuses(struct iso_pipeline *pipeline, struct iso_aion_event *even
 
 /* queries.c: the same steps for the engine of row sets, once something has needed it. */
 void pipeline_need_queries(struct iso_pipeline *pipeline);
+void pipeline_queries_start(struct iso_pipeline *pipeline, const struct iso_history *initial);
 void pipeline_queries_block(struct iso_pipeline *pipeline, const struct iso_history *block);
 void pipeline_queries_add(void *context, const struct iso_history *block,
                           uint32_t transaction); /* the engine's callback, as in struct iso_aion_options */
@@ -103,7 +104,11 @@ void pipeline_queries_watermark(struct iso_pipeline *pipeline, uint64_t watermar
 void pipeline_queries_name(struct iso_aion_event *event);
 void pipeline_queries_end(struct iso_pipeline *pipeline);
 void pipeline_queries_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats);
+bool pipeline_queries_asked(const struct iso_pipeline *pipeline); /* whether any was */
 void pipeline_queries_open(const struct iso_pipeline *pipeline, uint64_t *waiting, uint64_t *unjudged);
+
+/* The log lacks changes of the key's table, as its source says: counted as unjudged, and not reported. */
+bool pipeline_lacks_changes(struct iso_pipeline *pipeline, const struct iso_aion_event *event);
 
 /* unlisted.c */
 void pipeline_count_unlisted(struct iso_pipeline *pipeline, const struct iso_aion_event *event);

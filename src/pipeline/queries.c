@@ -62,7 +62,7 @@ static void report_finding(void *context, const struct iso_rowsets_finding *find
         .writer_actual = {.tid = ISO_ABSENT},
         .cause = {.tid = ISO_ABSENT},
     };
-    if (pipeline->join && (pipeline_is_left_out(pipeline, &event) || pipeline_excuses(pipeline, &event, false)))
+    if (pipeline->join && (pipeline_is_left_out(pipeline, &event) || pipeline_lacks_changes(pipeline, &event)))
         return;
     event.id = pipeline_id_of(&event);
     if (!id_set_add(&queries->reported.ids, event.id))
@@ -71,11 +71,11 @@ static void report_finding(void *context, const struct iso_rowsets_finding *find
     pipeline_report(pipeline, &event);
 }
 
-static bool is_cell(const struct iso_aion_event *event)
+static bool is_cell_key(const struct iso_atoms *atoms, iso_atom key)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    const char *text = iso_atom_text(event->key_atoms, event->key, buffer, &length);
+    const char *text = iso_atom_text(atoms, key, buffer, &length);
     return memchr(text, ISO_CELL_MARK, length);
 }
 
@@ -85,7 +85,8 @@ void pipeline_queries_name(struct iso_aion_event *event)
         return;
     event->operation &= ~ISO_AION_OF_QUERY;
     bool was_there = event->expected.count && event->expected.elements[0] != ISO_ABSENT;
-    if (event->axiom == ISO_EXT && event->kind != ISO_KIND_NONE && !was_there && !is_cell(event))
+    if (event->axiom == ISO_EXT && event->kind != ISO_KIND_NONE && !was_there &&
+        !is_cell_key(event->key_atoms, event->key))
         event->kind = ISO_EXTRA_ROW;
 }
 
@@ -105,6 +106,23 @@ void pipeline_need_queries(struct iso_pipeline *pipeline)
     options.on_finding = report_finding;
     options.context = pipeline;
     pipeline->queries.engine = iso_rowsets_new(&options);
+}
+
+/* What keys start with, as it was given. */
+void pipeline_queries_start(struct iso_pipeline *pipeline, const struct iso_history *initial)
+{
+    bool has_cells = false;
+    for (uint32_t i = 0; i < initial->initial_count; i++)
+        has_cells |= is_cell_key(&initial->atoms, initial->key_atom[initial->initial_key[i]]);
+    if (has_cells)
+        pipeline_need_queries(pipeline);
+    if (!pipeline->queries.engine)
+        return;
+    iso_rowsets_block(pipeline->queries.engine, initial);
+    for (uint32_t i = 0; i < initial->initial_count; i++)
+        if (!initial->initial_is_append[i])
+            iso_rowsets_initial(pipeline->queries.engine, initial->key_atom[initial->initial_key[i]],
+                                initial->initial_of_key[i]);
 }
 
 /* Whether a record of the block has rows with cells, or queries. */
@@ -202,6 +220,14 @@ void pipeline_queries_correct(const struct iso_pipeline *pipeline, struct iso_pi
         sets.unjudged < stats->engine.reads_judged ? sets.unjudged : stats->engine.reads_judged;
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         stats->engine.counts[axiom] += pipeline->queries.found[axiom];
+}
+
+bool pipeline_queries_asked(const struct iso_pipeline *pipeline)
+{
+    struct iso_rowsets_stats sets = {.queries = 0};
+    if (pipeline->queries.engine)
+        iso_rowsets_stats(pipeline->queries.engine, &sets);
+    return sets.queries;
 }
 
 /* Queries that wait, and those that are unjudged; their headers are reads of the engine's. */

@@ -140,18 +140,6 @@ static bool are_in_range(const struct iso_rowsets *engine)
     return fine;
 }
 
-static void make_maps(struct iso_rowsets *engine)
-{
-    for (uint32_t i = 0; i < engine->table_count; i++)
-        iso_number_map_put(&engine->table_of, engine->tables[i].name, i);
-    for (uint32_t i = 0; i < engine->row_count; i++)
-        if (engine->rows[i].table != ISO_NONE)
-            iso_number_map_put(&engine->row_of, iso_number_pair(engine->rows[i].table, engine->rows[i].parts), i);
-    for (uint32_t i = 0; i < engine->unknown_count; i++)
-        if (engine->unknowns[i].tid != ISO_ABSENT)
-            iso_number_map_put(&engine->unknown_of, engine->unknowns[i].tid, i);
-}
-
 void iso_rowsets_archive(struct iso_archive *archive, struct iso_rowsets *engine)
 {
     iso_atoms_archive(archive, &engine->atoms);
@@ -164,9 +152,11 @@ void iso_rowsets_archive(struct iso_archive *archive, struct iso_rowsets *engine
     ISO_ARCHIVE_AS(archive, "floor", engine->floor);
     ISO_ARCHIVE_AS(archive, "has_watermark", engine->has_watermark);
     ISO_ARCHIVE_AS(archive, "ended", engine->ended);
+    ISO_ARCHIVE_AS(archive, "atoms_kept", engine->atoms_kept);
     ISO_ARCHIVE_AS(archive, "stats", engine->stats);
+    ISO_ARCHIVE_AS(archive, "query_bytes", engine->query_bytes);
     if (is_restoring(archive))
         iso_archive_expect(archive, are_in_range(engine));
     if (is_restoring(archive))
-        make_maps(engine);
+        rowsets_make_maps(engine);
 }

@@ -11,6 +11,11 @@ void rowsets_free_query(struct rowsets_query *query)
     iso_free(query);
 }
 
+uint64_t rowsets_query_bytes(const struct rowsets_query *query)
+{
+    return sizeof *query + query->row_count * sizeof *query->rows + query->own_count * sizeof *query->owns;
+}
+
 /* Judges it, and keeps it if it has to wait on. */
 static void settle(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last)
 {
@@ -19,6 +24,7 @@ static void settle(struct iso_rowsets *engine, struct rowsets_query *query, bool
         rowsets_free_query(query);
         return;
     }
+    engine->query_bytes += rowsets_query_bytes(query);
     ISO_GROW(engine->held, engine->held_count, engine->held_capacity);
     engine->held[engine->held_count++] = query;
 }
@@ -30,10 +36,12 @@ static bool is_final(const struct iso_rowsets *engine, uint64_t bound)
 
 void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query)
 {
-    if (is_final(engine, query->bound))
+    if (is_final(engine, query->bound)) {
         settle(engine, query, engine->ended);
-    else
+    } else {
+        engine->query_bytes += rowsets_query_bytes(query);
         iso_heap_push(&engine->queue, query->bound, (uint64_t)(uintptr_t)query);
+    }
 }
 
 /* Held queries for which `wants` is true, once more. */
@@ -45,10 +53,12 @@ static void settle_held(struct iso_rowsets *engine, bool (*wants)(const struct r
     engine->held = NULL;
     engine->held_count = engine->held_capacity = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (wants(held[i], number))
+        if (wants(held[i], number)) {
+            engine->query_bytes -= rowsets_query_bytes(held[i]);
             settle(engine, held[i], is_last);
-        else
+        } else {
             held[kept++] = held[i];
+        }
     }
     for (uint32_t i = 0; i < kept; i++) {
         ISO_GROW(engine->held, engine->held_count, engine->held_capacity);
@@ -82,8 +92,11 @@ void rowsets_wake(struct iso_rowsets *engine, uint32_t unknown)
 
 static void settle_final(struct iso_rowsets *engine)
 {
-    while (engine->queue.count && is_final(engine, engine->queue.items[0].key))
-        settle(engine, (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->queue).value, engine->ended);
+    while (engine->queue.count && is_final(engine, engine->queue.items[0].key)) {
+        struct rowsets_query *query = (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->queue).value;
+        engine->query_bytes -= rowsets_query_bytes(query);
+        settle(engine, query, engine->ended);
+    }
 }
 
 void iso_rowsets_watermark(struct iso_rowsets *engine, uint64_t timestamp)
@@ -100,6 +113,7 @@ void iso_rowsets_watermark(struct iso_rowsets *engine, uint64_t timestamp)
         settle_held(engine, is_below, timestamp - retention, true);
     engine->floor = timestamp - retention;
     rowsets_forget_dead(engine);
+    rowsets_collect(engine);
 }
 
 void iso_rowsets_end(struct iso_rowsets *engine)

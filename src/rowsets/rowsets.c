@@ -52,7 +52,6 @@ void iso_rowsets_free(struct iso_rowsets *engine)
     iso_atoms_release(&engine->atoms);
     iso_free(engine->known);
     iso_free(engine->writes);
-    iso_number_map_release(&engine->write_of);
     iso_text_release(&engine->text);
     iso_free(engine);
 }
@@ -75,10 +74,7 @@ static uint64_t bytes_of(const struct iso_rowsets *engine)
     bytes += (engine->queue.capacity + engine->dead.capacity) * sizeof *engine->queue.items;
     for (uint32_t i = 0; i < engine->table_count; i++)
         bytes += engine->tables[i].chunk_capacity * sizeof *engine->tables[i].chunks;
-    for (uint32_t i = 0; i < engine->queue.count; i++) {
-        const struct rowsets_query *query = (const void *)(uintptr_t)engine->queue.items[i].value;
-        bytes += sizeof *query + query->row_count * sizeof *query->rows + query->own_count * sizeof *query->owns;
-    }
+    bytes += engine->query_bytes;
     return bytes;
 }
 

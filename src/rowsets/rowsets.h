@@ -87,6 +87,7 @@ struct iso_rowsets_options {
     uint32_t scan_limit;       /* rows that one query looks at; 0: ISO_SCAN_LIMIT */
     uint64_t retention;        /* in units of the timestamps: a query's moment may lie this far below the watermark */
     bool initial_is_known;     /* rows of which nothing is said were not there at the start; else nobody knows */
+    bool collects_soon;        /* for tests: texts that nobody needs go at each watermark */
     enum iso_text_order texts; /* of keys and columns of which nothing else is known */
     /* What a column's values are, and what a table's key is made of; NULL: nothing is known. */
     struct iso_scalar_type (*type_of)(void *context, struct iso_json_text table, struct iso_json_text column);

@@ -28,9 +28,11 @@ struct rowsets_cell {
     uint32_t next; /* of the row's; ISO_NONE: the last */
     uint32_t column;
     uint32_t first, count; /* versions */
+    uint32_t serial;       /* counts the registers that had this number */
     uint8_t class;
     bool has_initial; /* somebody said what there was before */
     iso_atom initial;
+    iso_atom newest; /* the last version's value */
 };
 
 struct rowsets_row {
@@ -91,6 +93,7 @@ struct rowsets_write {
     iso_atom parts, value;
     uint64_t opened; /* the bound of its first write; ROWSETS_LOCK: its cts */
     bool is_reborn;  /* a row that the transaction deleted and wrote again */
+    uint32_t key;    /* of the block, while its transaction is taken */
 };
 #define ROWSETS_LOCK UINT64_MAX
 
@@ -133,7 +136,8 @@ struct rowsets_known {
     uint32_t table; /* + 1; 0: not looked up; ISO_NONE: no row's */
     uint32_t column;
     iso_atom parts;
-    uint32_t row, serial; /* the row had this number when it was seen last; ISO_NONE: none */
+    uint32_t row, cell, serial; /* where it was when it was seen last; `cell` ISO_NONE: nowhere */
+    uint32_t mark, write;       /* the transaction that is taken wrote it, as its `write` */
 };
 
 struct iso_rowsets {
@@ -143,6 +147,7 @@ struct iso_rowsets {
     uint32_t known_count, known_capacity;
 
     struct iso_atoms atoms;
+    uint32_t atoms_kept; /* how many there were when they were collected last */
 
     struct rowsets_table *tables;
     uint32_t table_count, table_capacity;
@@ -175,12 +180,13 @@ struct iso_rowsets {
     uint64_t watermark, floor; /* below the floor only the newest versions are kept */
     bool has_watermark, ended;
     struct iso_rowsets_stats stats;
-    uint64_t query_bytes;
+    uint64_t query_bytes; /* of those that wait */
 
     /* Scratch. */
     struct rowsets_write *writes; /* of the transaction that is taken */
     uint32_t write_count, write_capacity;
-    struct iso_number_map write_of;
+    uint32_t mark; /* of that transaction */
+    bool in_order; /* no version comes later that belongs before the next one */
     struct iso_text text;
 };
 
@@ -202,7 +208,12 @@ uint32_t rowsets_row(struct iso_rowsets *engine, uint32_t table, iso_atom parts)
 void rowsets_free_row(struct iso_rowsets *engine, uint32_t row);
 struct rowsets_cell *rowsets_find_cell(const struct iso_rowsets *engine, uint32_t row, uint32_t column);
 struct rowsets_cell *rowsets_cell(struct iso_rowsets *engine, uint32_t row, uint32_t column);
-void rowsets_put_version(struct iso_rowsets *engine, uint32_t row, uint32_t column, struct rowsets_version version);
+/* Where versions go. */
+struct rowsets_target {
+    uint32_t table, row, column, cell;
+};
+struct rowsets_target rowsets_target(struct iso_rowsets *engine, uint32_t table, uint32_t column, iso_atom parts);
+void rowsets_put_version(struct iso_rowsets *engine, struct rowsets_target target, struct rowsets_version version);
 bool rowsets_is_behind(const struct iso_rowsets *engine, const struct rowsets_version *one,
                        const struct rowsets_version *other);
 /* Whether a cell's version is still there after the row's deletion. */
@@ -231,6 +242,7 @@ bool rowsets_is_integer(struct iso_json_text part, int64_t *number);
 
 /* queue.c */
 void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query);
+uint64_t rowsets_query_bytes(const struct rowsets_query *query);
 void rowsets_free_query(struct rowsets_query *query);
 void rowsets_wake(struct iso_rowsets *engine, uint32_t unknown);
 void rowsets_advance(struct iso_rowsets *engine, uint64_t watermark);
@@ -242,5 +254,9 @@ void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction);
 
 /* judge.c: what it waits for, or ISO_NONE: it is final. */
 uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last);
+
+/* collect.c */
+void rowsets_make_maps(struct iso_rowsets *engine);
+void rowsets_collect(struct iso_rowsets *engine);
 
 #endif

@@ -52,9 +52,13 @@ static uint32_t new_cell(struct iso_rowsets *engine, uint32_t column)
     } else {
         ISO_GROW_COLUMN(engine->cells, engine->cell_count, engine->cell_capacity);
         number = engine->cell_count++;
+        engine->cells[number].serial = 0;
     }
-    engine->cells[number] =
-        (struct rowsets_cell){.next = ISO_NONE, .column = column, .first = ISO_NONE, .initial = ISO_ABSENT};
+    engine->cells[number] = (struct rowsets_cell){.next = ISO_NONE,
+                                                  .column = column,
+                                                  .first = ISO_NONE,
+                                                  .serial = engine->cells[number].serial,
+                                                  .initial = ISO_ABSENT};
     engine->living_cells++;
     return number;
 }
@@ -198,21 +202,40 @@ static void make_room(struct iso_rowsets *engine, struct rowsets_cell *cell)
     cell->first = first;
 }
 
-void rowsets_put_version(struct iso_rowsets *engine, uint32_t row, uint32_t number, struct rowsets_version version)
+struct rowsets_target rowsets_target(struct iso_rowsets *engine, uint32_t table, uint32_t column, iso_atom parts)
 {
-    struct rowsets_cell *cell = rowsets_cell(engine, row, number);
-    struct rowsets_column *column = &engine->tables[engine->rows[row].table].columns[number];
+    struct rowsets_target target = {.table = table, .row = rowsets_row(engine, table, parts), .column = column};
+    const struct rowsets_cell *cell = rowsets_cell(engine, target.row, column);
+    target.cell = (uint32_t)(cell - engine->cells);
+    return target;
+}
+
+/* A row that is there is written once more, and nothing will come between: that changes nothing. */
+static bool is_touch(const struct iso_rowsets *engine, const struct rowsets_cell *cell,
+                     const struct rowsets_version *version)
+{
+    return engine->in_order && !cell->column && cell->count && version->value != ISO_ABSENT &&
+           cell->newest == version->value;
+}
+
+void rowsets_put_version(struct iso_rowsets *engine, struct rowsets_target target, struct rowsets_version version)
+{
+    struct rowsets_cell *cell = &engine->cells[target.cell];
+    struct rowsets_column *column = &engine->tables[target.table].columns[target.column];
     column->first_cts = version.cts < column->first_cts ? version.cts : column->first_cts;
+    if (is_touch(engine, cell, &version))
+        return;
     make_room(engine, cell);
     struct rowsets_version *versions = engine->versions + cell->first;
     uint32_t at = cell->count++;
     for (; at && rowsets_is_behind(engine, &versions[at - 1], &version); at--)
         versions[at] = versions[at - 1];
     versions[at] = version;
+    cell->newest = versions[cell->count - 1].value;
     engine->living++;
-    if (!number && version.value == ISO_ABSENT) {
-        engine->rows[row].was_deleted = true;
-        iso_heap_push(&engine->dead, version.cts, iso_number_pair(engine->rows[row].serial, row));
+    if (!target.column && version.value == ISO_ABSENT) {
+        engine->rows[target.row].was_deleted = true;
+        iso_heap_push(&engine->dead, version.cts, iso_number_pair(engine->rows[target.row].serial, target.row));
     }
 }
 
@@ -282,7 +305,8 @@ void rowsets_free_row(struct iso_rowsets *engine, uint32_t number)
         engine->living_cells--;
         if (cell->first != ISO_NONE)
             free_block(engine, cell->first, cell->class);
-        *cell = (struct rowsets_cell){.next = engine->free_cell, .column = ISO_NONE, .first = ISO_NONE};
+        *cell = (struct rowsets_cell){
+            .next = engine->free_cell, .column = ISO_NONE, .first = ISO_NONE, .serial = cell->serial + 1};
         engine->free_cell = at;
     }
     *row = (struct rowsets_row){.table = ISO_NONE, .cells = engine->free_row, .serial = row->serial + 1};

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cell_key.h"
+#include "base/fetch.h"
 #include "base/sorted.h"
 #include "rowsets/rowsets_private.h"
 #include "verdict/unjudged.h"
@@ -15,7 +16,7 @@ static void look_key_up(struct iso_rowsets *engine, struct rowsets_known *known,
     struct iso_json_text text = rowsets_text(&engine->history->atoms, key, buffer), row, column;
     bool is_cell = text.at && iso_cell_key_split(text, &row, &column);
     const char *slash = text.at && row.length ? memchr(row.at, '/', row.length) : NULL;
-    *known = (struct rowsets_known){.table = ISO_NONE, .row = ISO_NONE};
+    *known = (struct rowsets_known){.table = ISO_NONE, .cell = ISO_NONE};
     if (!slash)
         return;
     size_t table = (size_t)(slash - row.at);
@@ -44,13 +45,16 @@ static struct rowsets_known *key_of(struct iso_rowsets *engine, uint32_t key)
     return known->table == ISO_NONE ? NULL : known;
 }
 
-static uint32_t row_of(struct iso_rowsets *engine, struct rowsets_known *known)
+static struct rowsets_target target_of(struct iso_rowsets *engine, struct rowsets_known *known)
 {
-    if (known->row != ISO_NONE && engine->rows[known->row].serial == known->serial)
-        return known->row;
-    known->row = rowsets_row(engine, known->table - 1, known->parts);
-    known->serial = engine->rows[known->row].serial;
-    return known->row;
+    struct rowsets_target target = {known->table - 1, known->row, known->column, known->cell};
+    if (known->cell != ISO_NONE && engine->cells[known->cell].serial == known->serial)
+        return target;
+    target = rowsets_target(engine, known->table - 1, known->column, known->parts);
+    known->row = target.row;
+    known->cell = target.cell;
+    known->serial = engine->cells[target.cell].serial;
+    return target;
 }
 
 static iso_atom copy_atom(struct iso_rowsets *engine, iso_atom atom)
@@ -95,21 +99,27 @@ static uint64_t opened_at(const struct iso_rowsets *engine, const struct times *
 /* ---- writes ---- */
 
 /* The transaction's write of the register, new or known. */
-static struct rowsets_write *write_of(struct iso_rowsets *engine, uint32_t key, const struct rowsets_known *known)
+static struct rowsets_write *write_of(struct iso_rowsets *engine, uint32_t key, struct rowsets_known *known)
 {
-    uint32_t number = iso_number_map_add(&engine->write_of, key, engine->write_count);
-    if (number < engine->write_count)
-        return &engine->writes[number];
+    if (known->mark == engine->mark)
+        return &engine->writes[known->write];
+    known->mark = engine->mark;
+    known->write = engine->write_count;
     ISO_GROW(engine->writes, engine->write_count, engine->write_capacity);
     struct rowsets_write *write = &engine->writes[engine->write_count++];
-    *write = (struct rowsets_write){.table = known->table - 1, .column = known->column, .parts = known->parts};
+    *write =
+        (struct rowsets_write){.table = known->table - 1, .column = known->column, .parts = known->parts, .key = key};
     return write;
 }
 
 static void clear_writes(struct iso_rowsets *engine)
 {
     engine->write_count = 0;
-    iso_number_map_clear(&engine->write_of);
+    if (++engine->mark)
+        return;
+    for (uint32_t i = 0; i < engine->known_count; i++)
+        engine->known[i].mark = 0;
+    engine->mark = 1;
 }
 
 /* What the transaction wrote to cells of a row before it deleted it. */
@@ -147,7 +157,25 @@ static void note_writes(struct iso_rowsets *engine, uint32_t transaction, const 
     if (!(history->flags[transaction] & ISO_WRITES))
         return;
     for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++)
+        if (iso_kind_writes(history->kind[o]) && history->key[o] < engine->known_count)
+            __builtin_prefetch(&engine->known[history->key[o]], 1);
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++)
         note_write(engine, times, o);
+}
+
+/* Cells lie anywhere: all of them are asked for before the first is needed. */
+ISO_FETCH fetch_cells(const struct iso_rowsets *engine)
+{
+    for (uint32_t i = 0; i < engine->write_count; i++) {
+        const struct rowsets_known *known = &engine->known[engine->writes[i].key];
+        if (known->cell != ISO_NONE)
+            __builtin_prefetch(&engine->cells[known->cell], 1);
+    }
+    for (uint32_t i = 0; i < engine->write_count; i++) {
+        const struct rowsets_known *known = &engine->known[engine->writes[i].key];
+        if (known->cell != ISO_NONE && known->column && engine->cells[known->cell].first != ISO_NONE)
+            __builtin_prefetch(&engine->versions[engine->cells[known->cell].first], 1);
+    }
 }
 
 /* Of a row that was deleted and written again the deletion stays, since it ended its cells. */
@@ -156,12 +184,14 @@ static void put_versions(struct iso_rowsets *engine, const struct rowsets_write 
 {
     for (uint32_t i = 0; i < count; i++) {
         const struct rowsets_write *write = &writes[i];
-        uint32_t row = rowsets_row(engine, write->table, write->parts);
+        struct rowsets_target target = write->key == ISO_NONE
+                                           ? rowsets_target(engine, write->table, write->column, write->parts)
+                                           : target_of(engine, &engine->known[write->key]);
         struct rowsets_version version = {cts, write->opened == ROWSETS_LOCK ? cts : write->opened, tid, ISO_ABSENT};
         if (write->is_reborn)
-            rowsets_put_version(engine, row, write->column, version);
+            rowsets_put_version(engine, target, version);
         version.value = write->value;
-        rowsets_put_version(engine, row, write->column, version);
+        rowsets_put_version(engine, target, version);
     }
 }
 
@@ -173,6 +203,7 @@ void rowsets_take_versions(struct iso_rowsets *engine, uint32_t transaction)
     if (!times.has_cts || !(history->flags[transaction] & ISO_WRITES))
         return;
     note_writes(engine, transaction, &times);
+    fetch_cells(engine);
     put_versions(engine, engine->writes, engine->write_count, copy_atom(engine, history->tid[transaction]), times.cts);
 }
 
@@ -347,7 +378,8 @@ void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction)
     for (uint32_t i = 0; i < engine->write_count; i++) {
         const struct rowsets_write *write = &engine->writes[i];
         ISO_GROW(unknown->writes, unknown->write_count, unknown->write_capacity);
-        unknown->writes[unknown->write_count++] = *write;
+        unknown->writes[unknown->write_count] = *write;
+        unknown->writes[unknown->write_count++].key = ISO_NONE;
         uint32_t row = rowsets_row(engine, write->table, write->parts);
         rowsets_add_candidate(
             engine, row,
@@ -448,8 +480,8 @@ bool iso_rowsets_initial(struct iso_rowsets *engine, iso_atom key, iso_atom valu
     look_key_up(engine, &known, key);
     if (known.table == ISO_NONE)
         return false;
-    uint32_t row = row_of(engine, &known);
-    struct rowsets_cell *cell = rowsets_cell(engine, row, known.column);
+    uint32_t number = target_of(engine, &known).cell;
+    struct rowsets_cell *cell = &engine->cells[number];
     cell->has_initial = true;
     cell->initial = copy_atom(engine, value);
     engine->tables[known.table - 1].columns[known.column].has_initial = true;

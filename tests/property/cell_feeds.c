@@ -22,6 +22,7 @@
 #include "connectors/ticdc/ticdc.h"
 #include "connectors/yugabyte/yugabyte.h"
 #include "pipeline/pipeline.h"
+#include "rowsets/rowsets.h"
 #include "tests/support/arguments.h"
 #include "tests/support/feed_debezium.h"
 #include "tests/support/feed_ticdc.h"
@@ -74,11 +75,15 @@ struct version {
 
 /* What a transaction did to a row. `lists_v`, `lists_w`: the client says so. */
 struct operation {
-    enum { READ, INSERT, UPDATE, DELETE } kind;
+    enum { READ, INSERT, UPDATE, DELETE, QUERY } kind;
     uint32_t row;
     bool lists_v, lists_w;
     bool sets_v, sets_w;
     struct cells seen, before, after; /* READ: what was found; else the row's, at its commit */
+    /* QUERY of the table of `row`: v >= least, or, 0, of all rows; which rows it returned, and what they were. */
+    int least;
+    bool returned[ROWS];
+    struct cells rows[ROWS];
 };
 
 struct transaction {
@@ -105,8 +110,9 @@ struct run {
         uint32_t count;
         char list[FOUND][TEXT];
     } expected, found;
+    uint32_t of_chronos; /* of those expected */
     char failure[ISO_ERROR_TEXT];
-    uint64_t violated, adopted, repeats;
+    uint64_t violated, adopted, repeats, queries, of_queries;
 };
 
 static bool is_of(const struct run *run, const char *kind)
@@ -115,6 +121,11 @@ static bool is_of(const struct run *run, const char *kind)
 }
 
 /* ---- the database ---- */
+
+static bool writes(const struct operation *operation)
+{
+    return operation->kind != READ && operation->kind != QUERY;
+}
 
 static int draw_value(struct run *run)
 {
@@ -139,6 +150,22 @@ static bool wrote_row(const struct transaction *transaction, uint32_t row)
     return transaction->wrote[row];
 }
 
+static bool matches(const struct operation *query, uint32_t row, const struct cells *cells)
+{
+    return row % 2 == query->row % 2 && cells->exists &&
+           (!query->least || (cells->v != NULL_VALUE && cells->v >= query->least));
+}
+
+static void ask(struct run *run, const struct transaction *transaction, struct operation *query)
+{
+    query->kind = QUERY;
+    query->least = (int)random_below(&run->random, 4);
+    for (uint32_t row = 0; row < ROWS; row++) {
+        query->rows[row] = transaction->view[row];
+        query->returned[row] = matches(query, row, &query->rows[row]);
+    }
+}
+
 static void operate(struct run *run, struct transaction *transaction)
 {
     struct operation *operation = &transaction->operations[transaction->operation_count++];
@@ -149,6 +176,8 @@ static void operate(struct run *run, struct transaction *transaction)
     operation->lists_w = random_percent(random, 70);
     /* net changes: one write of a row for each transaction has its place */
     bool reads = random_percent(random, 45) || (!is_of(run, "debezium") && wrote_row(transaction, row));
+    if (reads && random_percent(random, 40))
+        ask(run, transaction, operation);
     if (reads)
         return;
     operation->kind = !view->exists ? INSERT : random_percent(random, 75) ? UPDATE : DELETE;
@@ -175,7 +204,7 @@ static bool may_commit(const struct run *run, const struct transaction *transact
         const struct operation *operation = &transaction->operations[i];
         const uint64_t *changed = run->changed[operation->row];
         bool by_column = is_of(run, "yugabyte") && operation->kind == UPDATE && run->now_of[operation->row].exists;
-        if (operation->kind == READ)
+        if (!writes(operation))
             continue;
         if (by_column ? (operation->sets_v && changed[0] > transaction->sts) ||
                             (operation->sets_w && changed[1] > transaction->sts)
@@ -193,7 +222,7 @@ static bool apply(struct run *run, struct transaction *transaction)
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
         struct operation *operation = &transaction->operations[i];
         struct cells *row = &rows[operation->row];
-        if (operation->kind == READ)
+        if (!writes(operation))
             continue;
         if (row->exists != (operation->kind != INSERT))
             return false;
@@ -224,7 +253,7 @@ static void commit(struct run *run, struct transaction *transaction)
         const struct operation *operation = &transaction->operations[i];
         uint64_t *changed = run->changed[operation->row];
         bool all = operation->kind == INSERT || operation->kind == DELETE || !is_of(run, "yugabyte");
-        if (operation->kind == READ)
+        if (!writes(operation))
             continue;
         changed[0] = all || operation->sets_v ? run->now : changed[0];
         changed[1] = all || operation->sets_w ? run->now : changed[1];
@@ -265,8 +294,14 @@ static void lie(struct run *run)
     for (uint32_t t = 0; run->lies && t < run->count; t++)
         for (uint32_t i = 0; i < run->list[t].operation_count; i++) {
             struct operation *operation = &run->list[t].operations[i];
-            if (operation->kind != READ || random_percent(&run->random, 85))
+            if (writes(operation) || random_percent(&run->random, 85))
                 continue;
+            if (operation->kind == QUERY) {
+                uint32_t row = random_below(&run->random, ROWS / 2) * 2 + operation->row % 2;
+                operation->returned[row] = !operation->returned[row];
+                operation->rows[row].exists = true;
+                continue;
+            }
             operation->seen.exists |= random_percent(&run->random, 30);
             if (operation->seen.exists) {
                 operation->seen.v = draw_value(run);
@@ -385,6 +420,30 @@ static void tell_read(struct run *run, struct iso_history *history, const struct
         put_cell(run, history, ISO_READ, operation->row, true, operation->seen.w, false);
 }
 
+/* As the native reader makes it of a record. */
+static void tell_query(struct run *run, struct iso_history *history, const struct operation *query)
+{
+    char key[TEXT], table[TEXT], where[TEXT], header[TEXT * 2];
+    struct iso_range set = {.from = ISO_ABSENT, .to = ISO_ABSENT, .where = ISO_ABSENT, .returned = ISO_ABSENT};
+    uint32_t before = history->operation_count;
+    snprintf(table, sizeof table, "%.*s", (int)strcspn(key_of(run, query->row, key), "/"), key);
+    snprintf(header, sizeof header, "%s#", table);
+    iso_history_operation(history, ISO_READ, add_text(history, header), ISO_ABSENT);
+    for (uint32_t row = 0; row < ROWS; row++) {
+        if (!query->returned[row])
+            continue;
+        put_row(run, history, ISO_READ, row, true, false);
+        if (query->lists_v)
+            put_cell(run, history, ISO_READ, row, false, query->rows[row].v, false);
+    }
+    snprintf(where, sizeof where, "v >= %d", query->least);
+    set.form = ISO_SET_QUERY;
+    set.table = add_text(history, table);
+    if (query->least)
+        set.where = add_text(history, where);
+    iso_history_range(history, &set, history->operation_count - before);
+}
+
 static void tell_transaction(struct run *run, struct iso_history *history, uint32_t t)
 {
     const struct transaction *transaction = &run->list[t];
@@ -402,8 +461,10 @@ static void tell_transaction(struct run *run, struct iso_history *history, uint3
         history, (struct iso_stamp){.physical = run->base + (withheld ? transaction->cts - 1 : transaction->sts)});
     iso_history_set_cts(history, (struct iso_stamp){.physical = run->base + transaction->cts});
     for (uint32_t i = 0; i < transaction->operation_count; i++)
-        if (transaction->operations[i].kind != READ)
+        if (writes(&transaction->operations[i]))
             tell_write(run, history, &transaction->operations[i], withheld);
+        else if (!withheld && transaction->operations[i].kind == QUERY)
+            tell_query(run, history, &transaction->operations[i]);
         else if (!withheld)
             tell_read(run, history, &transaction->operations[i]);
 }
@@ -421,6 +482,31 @@ static void put_atom(char *text, const struct iso_history *history, iso_atom ato
     size_t length;
     const char *at = iso_atom_text(&history->atoms, atom, buffer, &length);
     snprintf(text + strlen(text), TEXT - strlen(text), "%.*s", (int)length, at);
+}
+
+static void expect_of_query(void *context, const struct iso_rowsets_finding *finding)
+{
+    struct run *run = context;
+    char text[TEXT * 3];
+    snprintf(text, sizeof text, "%s %.*s %.*s", iso_axiom_name(finding->axiom), (int)finding->transaction.tid.length,
+             finding->transaction.tid.at, (int)finding->key.length, finding->key.at);
+    for (uint32_t i = run->of_chronos; i < run->expected.count; i++)
+        if (!strcmp(run->expected.list[i], text)) /* another query of the transaction: one instance */
+            return;
+    add_found(run, true, text);
+}
+
+static void expect_of_queries(struct run *run, const struct iso_history *history)
+{
+    struct iso_rowsets_options options;
+    struct iso_rowsets_stats stats;
+    run->of_chronos = run->expected.count;
+    iso_rowsets_options_init(&options);
+    options.on_finding = expect_of_query;
+    options.context = run;
+    iso_rowsets_check(history, &options, &stats);
+    run->queries += stats.judged;
+    run->of_queries += stats.missing_rows + stats.extra_rows;
 }
 
 static void expect(struct run *run)
@@ -466,6 +552,7 @@ static void expect(struct run *run)
         put_atom(text, &history, history.key_atom[violation->key]);
         add_found(run, true, text);
     }
+    expect_of_queries(run, &history);
     iso_verdict_release(&verdict);
     iso_history_release(&history);
 }
@@ -492,9 +579,34 @@ static void print_cells(struct run *run, FILE *file, const struct cells *cells, 
     fprintf(file, "}");
 }
 
+static void print_query(struct run *run, FILE *file, const struct operation *query)
+{
+    char key[TEXT];
+    const char *between = "";
+    key_of(run, query->row, key);
+    fprintf(file, "{\"t\":\"q\",\"table\":\"%.*s\"", (int)strcspn(key, "/"), key);
+    if (query->least)
+        fprintf(file, ",\"where\":\"v >= %d\"", query->least);
+    fprintf(file, ",\"rows\":{");
+    for (uint32_t row = 0; row < ROWS; row++) {
+        if (!query->returned[row])
+            continue;
+        fprintf(file, "%s\"%u\":{", between, row + 1);
+        if (query->lists_v)
+            print_value(run, file, "v", false, query->rows[row].v, "");
+        fprintf(file, "}");
+        between = ",";
+    }
+    fprintf(file, "}}");
+}
+
 static void print_operation(struct run *run, FILE *file, const struct operation *operation)
 {
     char key[TEXT];
+    if (operation->kind == QUERY) {
+        print_query(run, file, operation);
+        return;
+    }
     static const char letters[] = "rwwd";
     key_of(run, operation->row, key);
     fprintf(file, "{\"t\":\"%c\",\"row\":\"%s\"", letters[operation->kind], key);
@@ -575,7 +687,7 @@ static bool write_feed(struct run *run, struct feed *feed)
         iso_history_set_sts(&history, (struct iso_stamp){.physical = offset + transaction->sts});
         for (uint32_t i = 0; i < transaction->operation_count; i++) {
             const struct operation *operation = &transaction->operations[i];
-            if (operation->kind != READ)
+            if (writes(operation))
                 iso_history_operation(&history, operation->kind == DELETE ? ISO_DELETE : ISO_WRITE,
                                       add_text(&history, key_of(run, operation->row, key)),
                                       operation->kind == DELETE ? ISO_ABSENT : row_text(&history, &operation->after));
@@ -865,9 +977,10 @@ static bool run_format(const struct format *format, uint64_t histories, uint64_t
             report(run, seed + i);
             failed++;
         }
-    bool occurred = (format->alone || (run->violated && run->adopted)) && run->repeats;
-    printf("# %s: %" PRIu64 " violated, %" PRIu64 " writes left to the stream, %" PRIu64 " repeats\n", format->name,
-           run->violated, run->adopted, run->repeats);
+    bool occurred = (format->alone || (run->violated && run->adopted && run->of_queries)) && run->repeats;
+    printf("# %s: %" PRIu64 " violated, %" PRIu64 " writes left to the stream, %" PRIu64 " queries, %" PRIu64
+           " of them lies, %" PRIu64 " repeats\n",
+           format->name, run->violated, run->adopted, run->queries, run->of_queries, run->repeats);
     printf("%s - %s: what chronos finds in %" PRIu64 " histories\n", !failed && occurred ? "ok" : "not ok",
            format->name, histories);
     iso_free(run);

@@ -582,6 +582,7 @@ static void judge_online(struct random *random, const struct table_history *plai
         late |= plain->transactions[t].comes_unknown;
     if (!late && random_percent(random, 50)) /* what is held must not become too old */
         options.retention = below(random, 12);
+    options.collects_soon = random_percent(random, 50);
     statistics.kept += options.retention != ISO_ROWSETS_FOREVER;
     build(&history, plain, true);
     struct iso_rowsets *engine = iso_rowsets_new(&options);

@@ -1,0 +1,110 @@
+/* Texts that nobody needs any more: once half of them may be such, those that are needed go to a new table. */
+#include "rowsets/rowsets_private.h"
+
+enum { MANY = 1 << 16 };
+
+struct collection {
+    struct iso_atoms atoms; /* the new table */
+    const struct iso_atoms *old;
+};
+
+static void move(struct collection *collection, iso_atom *atom)
+{
+    *atom = iso_atoms_copy(&collection->atoms, collection->old, *atom);
+}
+
+static void move_tables(struct collection *collection, struct iso_rowsets *engine)
+{
+    for (uint32_t t = 0; t < engine->table_count; t++) {
+        move(collection, &engine->tables[t].name);
+        for (uint32_t c = 0; c < engine->tables[t].column_count; c++)
+            move(collection, &engine->tables[t].columns[c].name);
+    }
+}
+
+static void move_rows(struct collection *collection, struct iso_rowsets *engine)
+{
+    for (uint32_t i = 0; i < engine->row_count; i++)
+        if (engine->rows[i].table != ISO_NONE)
+            move(collection, &engine->rows[i].parts);
+    for (uint32_t i = 0; i < engine->cell_count; i++) {
+        struct rowsets_cell *cell = &engine->cells[i];
+        if (cell->column == ISO_NONE)
+            continue;
+        move(collection, &cell->initial);
+        for (uint32_t v = cell->first; v < cell->first + cell->count; v++) {
+            move(collection, &engine->versions[v].tid);
+            move(collection, &engine->versions[v].value);
+        }
+        cell->newest = cell->count ? engine->versions[cell->first + cell->count - 1].value : ISO_ABSENT;
+    }
+}
+
+static void move_query(struct collection *collection, struct rowsets_query *query)
+{
+    iso_atom *const atoms[] = {&query->tid, &query->table, &query->from, &query->to, &query->where, &query->returned};
+    for (size_t i = 0; i < sizeof atoms / sizeof *atoms; i++)
+        move(collection, atoms[i]);
+    for (uint32_t i = 0; i < query->row_count; i++)
+        move(collection, &query->rows[i]);
+    for (uint32_t i = 0; i < query->emitted_count; i++)
+        move(collection, &query->emitted[i]);
+    for (uint32_t i = 0; i < query->own_count; i++) {
+        move(collection, &query->owns[i].parts);
+        move(collection, &query->owns[i].value);
+    }
+}
+
+static void move_unknowns(struct collection *collection, struct iso_rowsets *engine)
+{
+    for (uint32_t i = 0; i < engine->candidate_count; i++)
+        if (engine->candidates[i].unknown != ISO_NONE)
+            move(collection, &engine->candidates[i].value);
+    for (uint32_t i = 0; i < engine->unknown_count; i++) {
+        struct rowsets_unknown *unknown = &engine->unknowns[i];
+        if (unknown->tid == ISO_ABSENT)
+            continue;
+        move(collection, &unknown->tid);
+        for (uint32_t w = 0; w < unknown->write_count; w++) {
+            move(collection, &unknown->writes[w].parts);
+            move(collection, &unknown->writes[w].value);
+        }
+        for (uint32_t q = 0; q < unknown->query_count; q++)
+            move_query(collection, unknown->queries[q]);
+    }
+}
+
+void rowsets_make_maps(struct iso_rowsets *engine)
+{
+    iso_number_map_clear(&engine->table_of);
+    iso_number_map_clear(&engine->row_of);
+    iso_number_map_clear(&engine->unknown_of);
+    for (uint32_t i = 0; i < engine->table_count; i++)
+        iso_number_map_put(&engine->table_of, engine->tables[i].name, i);
+    for (uint32_t i = 0; i < engine->row_count; i++)
+        if (engine->rows[i].table != ISO_NONE)
+            iso_number_map_put(&engine->row_of, iso_number_pair(engine->rows[i].table, engine->rows[i].parts), i);
+    for (uint32_t i = 0; i < engine->unknown_count; i++)
+        if (engine->unknowns[i].tid != ISO_ABSENT)
+            iso_number_map_put(&engine->unknown_of, engine->unknowns[i].tid, i);
+}
+
+void rowsets_collect(struct iso_rowsets *engine)
+{
+    struct collection collection = {.old = &engine->atoms};
+    if (!engine->options.collects_soon && engine->atoms.count < 2 * engine->atoms_kept + MANY)
+        return;
+    iso_atoms_init(&collection.atoms);
+    move_tables(&collection, engine);
+    move_rows(&collection, engine);
+    move_unknowns(&collection, engine);
+    for (uint32_t i = 0; i < engine->queue.count; i++)
+        move_query(&collection, (struct rowsets_query *)(uintptr_t)engine->queue.items[i].value);
+    for (uint32_t i = 0; i < engine->held_count; i++)
+        move_query(&collection, engine->held[i]);
+    iso_atoms_release(&engine->atoms);
+    engine->atoms = collection.atoms;
+    engine->atoms_kept = engine->atoms.count;
+    engine->known_count = 0; /* what the block's keys are is looked up again */
+    rowsets_make_maps(engine);
+}
