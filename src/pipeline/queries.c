@@ -62,8 +62,12 @@ static void report_finding(void *context, const struct iso_rowsets_finding *find
         .writer_actual = {.tid = ISO_ABSENT},
         .cause = {.tid = ISO_ABSENT},
     };
-    if (pipeline->join && (pipeline_is_left_out(pipeline, &event) || pipeline_lacks_changes(pipeline, &event)))
+    if (pipeline->join && pipeline_lacks_changes(pipeline, &event))
         return;
+    if (pipeline->join && pipeline_is_left_out(pipeline, &event)) {
+        queries->found[event.axiom]++; /* what is left out is subtracted from what was found */
+        return;
+    }
     event.id = pipeline_id_of(&event);
     if (!id_set_add(&queries->reported.ids, event.id))
         return;
