@@ -62,8 +62,12 @@ static void report_finding(void *context, const struct iso_rowsets_finding *find
         .writer_actual = {.tid = ISO_ABSENT},
         .cause = {.tid = ISO_ABSENT},
     };
-    if (pipeline->join && (pipeline_is_left_out(pipeline, &event) || pipeline_lacks_changes(pipeline, &event)))
+    if (pipeline->join && pipeline_lacks_changes(pipeline, &event))
         return;
+    if (pipeline->join && pipeline_is_left_out(pipeline, &event)) {
+        queries->found[event.axiom]++; /* what is left out is subtracted from what was found */
+        return;
+    }
     event.id = pipeline_id_of(&event);
     if (!id_set_add(&queries->reported.ids, event.id))
         return;
@@ -220,6 +224,14 @@ void pipeline_queries_correct(const struct iso_pipeline *pipeline, struct iso_pi
         sets.unjudged < stats->engine.reads_judged ? sets.unjudged : stats->engine.reads_judged;
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         stats->engine.counts[axiom] += pipeline->queries.found[axiom];
+}
+
+bool pipeline_queries_asked(const struct iso_pipeline *pipeline)
+{
+    struct iso_rowsets_stats sets = {.queries = 0};
+    if (pipeline->queries.engine)
+        iso_rowsets_stats(pipeline->queries.engine, &sets);
+    return sets.queries;
 }
 
 /* Queries that wait, and those that are unjudged; their headers are reads of the engine's. */

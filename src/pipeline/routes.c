@@ -63,6 +63,11 @@ struct route_key routes_split_key(const struct routes *routes, const char *key, 
     const char *slash = memchr(key, '/', length);
     struct route_key split = {.table = {key, slash ? (size_t)(slash - key) : length}};
     struct iso_json_text row, column;
+    if (iso_history_is_header(key, length)) { /* of a query: its table's */
+        split.table.length--;
+        split.route = routes_find(routes, split.table.at, split.table.length);
+        return split;
+    }
     split.route = routes_find(routes, split.table.at, split.table.length);
     if (!split.route || !split.route->decoder->cells ||
         !iso_cell_key_split((struct iso_json_text){key, length}, &row, &column))

@@ -1,6 +1,6 @@
 # PostgreSQL -> Debezium -> Kafka for end-to-end tests: functions for bash scripts that set $here, $work and $workload,
 # and have functions connector_options (DATABASE: what its connector has besides), create_options (DATABASE: what the workload needs to create
-# its tables) and change_statement (a row that nobody's record tells of).
+# its tables) and change_statement (DATABASE: a row that nobody's record tells of).
 # Each database has its own connector and slot; its topics are DATABASE.public.TABLE, DATABASE.transaction, DATABASE.message.
 
 # Starts everything, with the named databases and their tables; $address and $server are the broker's and PostgreSQL's.
@@ -59,7 +59,7 @@ chain_stop() {
 chain_drain() { # database...
     local database xid
     for database in "$@"; do
-        xid=$(psql -qAt "$server dbname=$database" -c "$(change_statement) RETURNING pg_current_xact_id()")
+        xid=$(psql -qAt "$server dbname=$database" -c "$(change_statement "$database") RETURNING pg_current_xact_id()")
         until kcat -C -b "$address" -t "$database.transaction" -o -20 -e -q 2>/dev/null |
             LC_ALL=C grep -aq "END.\{1,8\}$xid:"; do # JSON or Avro
             sleep 0.2

@@ -8,6 +8,8 @@
  * `application`: a shop as people write one: `accounts`, `orders`, `order_items`, `stock` with serials, composite keys
  * and both replica identities, `audit_log` written by a trigger, orders that read ranges and delete what they find.
  *
+ * `ledger`: entries of accounts, recorded as rows with cells and as what queries returned, for a source with cells=true.
+ *
  * Threads: a client is its own thread's.
  */
 #ifndef TESTS_POSTGRES_CLIENT_H
@@ -19,7 +21,7 @@
 #include "iso/recorder.h"
 
 struct tables;
-extern const struct tables registers, application;
+extern const struct tables registers, application, ledger;
 
 /* Whether `name` may be a workload's `event`. */
 bool application_has_event(const char *name);

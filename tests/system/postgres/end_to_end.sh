@@ -17,7 +17,7 @@ number=0
 . "$here/chain.sh"
 . "$here/../../support/tap.sh"
 . "$here/../../support/verdict.sh"
-plan 38
+plan 39
 
 stop_all() {
     jobs -p | xargs -r kill 2>/dev/null
@@ -52,8 +52,10 @@ start_registry() {
 }
 
 connector_options() { # database: what its connector has besides
-    [ "$1" = avro ] || return 0
     local side
+    [ "$1" != cells ] || echo 'value.converter.schemas.enable=true' # columns have types
+    [ "$1" != cells ] || echo 'value.converter=org.apache.kafka.connect.json.JsonConverter'
+    [ "$1" = avro ] || return 0
     for side in key value; do
         cat <<END
 $side.converter=io.apicurio.registry.utils.converter.AvroConverter
@@ -66,13 +68,16 @@ END
     done
 }
 
-create_options() { :; }
-change_statement() {
+create_options() { # database
+    [ "$1" != cells ] || echo --ledger
+}
+change_statement() { # database
+    [ "$1" != cells ] || { echo "INSERT INTO entries (account, amount) VALUES (0, 0)"; return; }
     echo "INSERT INTO kv VALUES (0, 1) ON CONFLICT (k) DO UPDATE SET v = kv.v + 1"
 }
 
 start_registry
-chain_start rr band del rc rcs ser avro dead
+chain_start rr band del rc rcs ser avro dead cells
 result $? "PostgreSQL, Kafka and Connect with Debezium run" || exit 1
 echo "# after $SECONDS s"
 
@@ -99,6 +104,7 @@ run rc -o "$work/rc.clients" --isolation 'read committed'
 run rcs -o "$work/rcs.clients" --isolation 'read committed' --statement-snapshots
 run ser -o "$work/ser.clients" --isolation serializable
 run avro -o "$work/avro.clients"
+run cells -o "$work/cells.clients" --ledger --keys 20
 
 # Connect dies in the middle of a run that is watched, and starts again.
 sources_of dead
@@ -181,6 +187,10 @@ sources_of avro ",format=avro,registry=$registry/apis/ccompat/v7"
 judge avro.joined --history "$work/avro.clients"
 is avro.joined '0 ["holds",[]]' "$verdict_and_counts" "Avro with a registry's ids holds"
 is avro.joined "0 $(($(tally avro committed) + 2))" .transactions "and all was judged"
+
+sources=(--source debezium:cells.public.entries,cells=true,identity=full,collation=C --source debezium:cells.transaction)
+judge cells.joined --history "$work/cells.clients"
+is cells.joined '0 ["holds",[]]' "$verdict_and_counts" "rows with columns, ranges, conditions and sums hold (more: ledger.sh)"
 
 sources_of dead
 judge dead.joined --history "$work/dead.clients"

@@ -14,6 +14,7 @@ static const char usage[] =
     "usage: postgres-workload --connect STRING [options] --create | -o FILE | --topic TOPIC | --in-band\n"
     "  --connect STRING       libpq's connection string\n"
     "  --application          a shop's tables and transactions, in place of plain registers\n"
+    "  --ledger               entries of accounts, recorded as rows with cells and results of queries\n"
     "  --rows N               rows of the shop's accounts (40)\n"
     "  --event NAME           in the middle of the shop's first session: bulk (a transaction of 20,000 rows), column\n"
     "                         (ADD COLUMN), truncate (which an older snapshot sees), lie (a read of what nobody wrote),\n"
@@ -143,6 +144,7 @@ enum {
     CONNECT = 1,
     CREATE,
     APPLICATION,
+    LEDGER,
     ROWS,
     EVENT,
     KAFKA,
@@ -169,6 +171,7 @@ static const struct option names[] = {
     {"connect", 1, NULL, CONNECT},
     {"create", 0, NULL, CREATE},
     {"application", 0, NULL, APPLICATION},
+    {"ledger", 0, NULL, LEDGER},
     {"rows", 1, NULL, ROWS},
     {"event", 1, NULL, EVENT},
     {"kafka", 1, NULL, KAFKA},
@@ -206,6 +209,9 @@ static bool parse(struct run *run, int count, char **arguments)
             break;
         case APPLICATION:
             workload->tables = &application;
+            break;
+        case LEDGER:
+            workload->tables = &ledger;
             break;
         case ROWS:
             workload->rows = number(optarg);
