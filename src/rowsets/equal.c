@@ -72,8 +72,9 @@ static bool is_regular(const struct iso_rowsets *engine, const struct rowsets_ce
         return false;
     for (uint32_t i = 0; i < own->count; i++) {
         bool is_birth = rows[i].value != ISO_ABSENT && (!i || rows[i - 1].value == ISO_ABSENT);
-        if (is_birth && !i && (cell->has_initial || (cell->count && engine->versions[cell->first].cts <= rows[i].cts)))
-            continue;
+        uint64_t known = cell->count ? engine->versions[cell->first].cts : UINT64_MAX;
+        if (is_birth && !i && (cell->has_initial || known <= rows[i].cts || known < engine->floor))
+            continue; /* what came before was forgotten, and nobody sees it any more */
         if (is_birth && !has_writer(engine, cell, rows[i].tid))
             return false;
     }
