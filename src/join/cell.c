@@ -163,6 +163,22 @@ void join_tally(struct iso_join *join, const struct join_record *record, const s
         tally_row(join, r);
 }
 
+/* A transaction of unknown outcome goes to the engine before the stream can say what else it wrote. */
+bool join_hides_own(const struct iso_join *join, const struct iso_history *block, uint32_t transaction)
+{
+    bool is_placed = block->snapshot && block->snapshot[transaction] != ISO_NONE;
+    return join->options.has_cells && iso_status_of(block, transaction) == ISO_UNKNOWN && !is_placed;
+}
+
+bool join_may_be_own(struct iso_join *join, uint32_t key, bool is_write)
+{
+    const struct join_key *state = &join->keys.list[key];
+    if (is_write)
+        join_tally_of(join, key)->done++;
+    return !is_write && state->part == JOIN_PART_CELL && join_tally_of(join, state->of_row)->done &&
+           !join_tally_of(join, key)->done;
+}
+
 bool join_is_of_claimed(const struct iso_join *join, uint32_t key, uint32_t mark)
 {
     const struct join_key *state = &join->keys.list[key];

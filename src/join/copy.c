@@ -45,10 +45,13 @@ uint32_t join_copy_transaction(struct iso_join *join, struct iso_history *into, 
                                uint32_t t)
 {
     uint32_t copy = join_copy_head(into, from, t);
+    bool hides_own = join_hides_own(join, from, t);
+    join->counters.tallies += hides_own;
     for (uint32_t o = from->first_operation[t]; o < from->first_operation[t + 1]; o++) {
         iso_atom key = from->key_atom[from->key[o]];
         uint32_t number = join_key_number(join, from, key);
-        if (!join_is_judged(join, number))
+        if (!join_is_judged(join, number) ||
+            (hides_own && join_may_be_own(join, number, iso_kind_writes(from->kind[o]))))
             continue;
         iso_history_copy_operation(into, from, o, true);
         if (join_is_caseless(join, &from->atoms, key))

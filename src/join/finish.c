@@ -379,11 +379,24 @@ static void emit_undelivered(struct iso_join *join, uint32_t number)
         join->stats.unplaced++;
 }
 
+/* Of a record that the engine had before its outcome was known: cells that it does not list are versions beside it. */
+static void leave_cells(struct iso_join *join, struct join_transaction *transaction)
+{
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+        struct join_row *row = &join->rows.list[r];
+        bool is_new = join->keys.list[row->key].part == JOIN_PART_CELL && !(row->flags & JOIN_ROW_UNREPORTED);
+        transaction->unreported += is_new;
+        row->flags |= is_new ? JOIN_ROW_UNREPORTED : 0;
+    }
+}
+
 static void finish_claim(struct iso_join *join, uint32_t number, struct join_transaction *transaction)
 {
     struct join_record *record = &join->records.list[number];
     uint64_t cts = 0;
     bool has_cts = join_commit_timestamp(transaction, &cts);
+    if (record->flags & JOIN_RECORD_ROWS && record->flags & JOIN_RECORD_GIVEN && record->status == ISO_UNKNOWN)
+        leave_cells(join, transaction);
     bool wrote = join_adopt(join, number, (uint32_t)(transaction - join->open.list)) || record->writes.count;
     if (record->flags & JOIN_RECORD_CTS) {
         join->source.domains_differ |= !(transaction->flags & JOIN_HAS_CTS) && has_cts && cts != record->cts;

@@ -152,6 +152,10 @@ static inline uint32_t join_messages_of(const struct join_transaction *transacti
 /* Counts both sides by key. */
 void join_tally(struct iso_join *join, const struct join_record *record, const struct join_transaction *transaction);
 struct join_tally *join_tally_of(struct iso_join *join, uint32_t key); /* until the next one */
+/* Whether reads of the client's transaction may be of cells that it wrote and does not list: then, operation by operation
+ * from join->counters.tallies + 1 on, which of them may. */
+bool join_hides_own(const struct iso_join *join, const struct iso_history *block, uint32_t transaction);
+bool join_may_be_own(struct iso_join *join, uint32_t key, bool is_write);
 /* Whether the key is a cell's whose row `mark` has as one that a client says it wrote. */
 bool join_is_of_claimed(const struct iso_join *join, uint32_t key, uint32_t mark);
 

@@ -293,7 +293,8 @@ static void survey(struct taking *taking)
     struct iso_join *join = taking->join;
     const struct iso_history *block = taking->block;
     struct join_record *record = &join->records.list[taking->record];
-    bool writes = record->flags & JOIN_RECORD_TAKES;
+    bool writes = record->flags & JOIN_RECORD_TAKES, hides_own = join_hides_own(join, block, taking->transaction);
+    join->counters.tallies += hides_own;
     for (uint32_t o = block->first_operation[taking->transaction]; o < block->first_operation[taking->transaction + 1];
          o++) {
         uint32_t key = join_key_number(join, block, block->key_atom[block->key[o]]);
@@ -302,7 +303,9 @@ static void survey(struct taking *taking)
         writes |= is_write && judged;
         if (is_write && judged && join->keys.list[key].part != JOIN_PART_ALL)
             record->flags |= JOIN_RECORD_ROWS;
-        record->reads += !is_write && judged;
+        bool own = judged && hides_own && join_may_be_own(join, key, is_write);
+        join->stats.reads_gone[ISO_READS_OWN_ORDER] += own;
+        record->reads += !is_write && judged && !own;
         if (!is_write && join->changes.count)
             join_note_asked(join, key);
         if (judged) {
