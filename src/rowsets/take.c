@@ -492,12 +492,14 @@ bool iso_rowsets_initial(struct iso_rowsets *engine, iso_atom key, iso_atom valu
 
 void iso_rowsets_whole(struct iso_rowsets *engine, struct iso_json_text table)
 {
-    engine->tables[rowsets_table(engine, table.at, table.length)].is_whole = true;
+    uint32_t number = rowsets_table(engine, table.at, table.length); /* tables move */
+    engine->tables[number].is_whole = true;
 }
 
 void iso_rowsets_altered(struct iso_rowsets *engine, struct iso_json_text name, uint64_t cts)
 {
-    struct rowsets_table *table = &engine->tables[rowsets_table(engine, name.at, name.length)];
+    uint32_t number = rowsets_table(engine, name.at, name.length); /* tables move */
+    struct rowsets_table *table = &engine->tables[number];
     ISO_GROW(table->altered, table->altered_count, table->altered_capacity);
     table->altered[table->altered_count++] = cts;
 }
