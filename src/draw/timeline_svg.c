@@ -87,25 +87,34 @@ static void put_overlap(const struct iso_timeline *timeline, const struct iso_ti
         put_rect(&(struct iso_timeline_box){from, 0, to - from, layout->axis}, " class=\"o\"", text);
 }
 
+static void put_grid(const struct iso_timeline *timeline, const struct iso_timeline_layout *layout,
+                     struct iso_text *text)
+{
+    iso_text_put(text, "<path class=\"i\" d=\"");
+    for (uint32_t i = 0; i < timeline->instant_count; i++)
+        svg_put_numbers(text, "M%.1f 0V%.1f", layout->instants[i], layout->axis);
+    iso_text_put(text, "\"/><path d=\"");
+    for (uint32_t i = 0; i < timeline->lane_count; i++)
+        svg_put_numbers(text, "M0 %.1fH%.1f", layout->lane_bottom[i], layout->width);
+    if (timeline->point_count)
+        svg_put_numbers(text, "M%.1f %.1fH%.1f", layout->left, layout->track, layout->right);
+    svg_put_numbers(text, "M%.1f %.1fH%.1f", layout->left, layout->axis, layout->right);
+    for (uint32_t i = 1; i < timeline->instant_count; i++)
+        if (layout->breaks[i])
+            svg_put_numbers(text, "M%.1f %.1fl-4 10m5 0l4-10", (layout->instants[i - 1] + layout->instants[i]) / 2,
+                            layout->axis - 5);
+    iso_text_put(text, "\"/>");
+}
+
 static void put_frame(const struct iso_timeline *timeline, const struct iso_timeline_layout *layout,
                       struct iso_text *text)
 {
     iso_text_put(text, "<g class=\"q\">");
-    for (uint32_t i = 0; i < timeline->lane_count; i++) {
-        svg_put_numbers(text, "<path d=\"M0 %.1fH%.1f\"/>", layout->lane_bottom[i], layout->width);
+    put_grid(timeline, layout, text);
+    for (uint32_t i = 0; i < timeline->lane_count; i++)
         put_label(timeline, timeline->lanes[i], &layout->lane_labels[i], ISO_TIMELINE_LANE_SHOWN, text);
-    }
-    if (timeline->point_count) {
-        svg_put_numbers(text, "<path d=\"M%.1f %.1fH%.1f\"/>", layout->left, layout->track, layout->right);
+    if (timeline->point_count)
         put_label(timeline, timeline->track, &layout->track_label, ISO_TIMELINE_LANE_SHOWN, text);
-    }
-    svg_put_numbers(text, "<path d=\"M%.1f %.1fH%.1f\"/>", layout->left, layout->axis, layout->right);
-    for (uint32_t i = 0; i < timeline->instant_count; i++) {
-        svg_put_numbers(text, "<path class=\"i\" d=\"M%.1f 0V%.1f\"/>", layout->instants[i], layout->axis);
-        if (layout->breaks[i])
-            svg_put_numbers(text, "<path d=\"M%.1f %.1fl-4 10m5 0l4-10\"/>",
-                            (layout->instants[i - 1] + layout->instants[i]) / 2, layout->axis - 5);
-    }
     iso_text_put(text, "</g>\n");
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/sorted.h"
+
 /* What the argument is about, looked up once. */
 struct read {
     const struct iso_history *history;
@@ -120,7 +122,7 @@ static void put_actual(struct iso_argument *argument, const struct read *read)
 
 /* ---- the time line ---- */
 
-enum { TIE_MORE = 1, TIE_READ_AFTER = 2, TIE_READ_BEFORE = -1, MOST_AROUND = 8 };
+enum { TIE_MORE = 1, TIE_READ_AFTER = 2, TIE_READ_BEFORE = -1, MOST_AROUND = 5 };
 
 static void add_version(struct iso_argument *argument, const struct read *read, uint32_t writer, enum iso_mark mark)
 {
@@ -154,8 +156,8 @@ static void add_versions_around(struct iso_argument *argument, const struct read
     const struct iso_facts *facts = argument->facts;
     uint32_t count, seen = 0;
     const struct iso_key_version *versions = iso_facts_versions(facts, read->key, &count);
-    while (seen < count && iso_moment_sees(&read->moment, read->history->cts[versions[seen].transaction]))
-        seen++;
+    uint32_t unseen = count;
+    ISO_BISECT(seen, unseen, middle, iso_moment_sees(&read->moment, read->history->cts[versions[middle].transaction]));
     uint32_t low = seen ? seen - 1 : 0, end = seen, drawn = 0;
     const uint32_t writers[] = {expected, actual};
     for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {

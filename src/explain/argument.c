@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "explain/difference.h"
+#include "explain/key_words.h"
 #include "history/snapshot.h"
 
 /* ---- words ---- */
@@ -79,8 +80,10 @@ static void put_write(struct iso_text *text, const struct iso_history *history, 
 
 static void put_key(struct iso_text *text, const struct iso_history *history, uint32_t key)
 {
-    iso_text_put(text, "key ");
-    argue_put_atom(text, &history->atoms, history->key_atom[key]);
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text name;
+    name.at = iso_atom_text(&history->atoms, history->key_atom[key], buffer, &name.length);
+    explain_put_key(text, name, argue_put_text);
 }
 
 static void put_number(struct iso_text *text, const char *before, uint64_t number)

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "explain/brief_private.h"
+#include "explain/key_words.h"
 
 uint32_t brief_text(struct iso_brief *brief, const char *format, ...)
 {
@@ -60,15 +61,32 @@ static void put_value(struct iso_brief *brief, const struct line_parts *parts, c
              strcmp(line_text(parts, value), "nothing") ? ", for which no writer is known" : "");
 }
 
+static void put_bytes(struct iso_text *text, const char *bytes, size_t length)
+{
+    iso_text_put_bytes(text, bytes, length);
+}
+
+/* What the line's key is called; release it. */
+static struct iso_text key_words(const struct line_parts *parts)
+{
+    struct iso_text words = {0};
+    const char *key = line_text(parts, parts->key);
+    explain_put_key(&words, (struct iso_json_text){key, strlen(key)}, put_bytes);
+    iso_text_put_bytes(&words, "", 1);
+    return words;
+}
+
 static void put_read(struct iso_brief *brief, const struct line_parts *parts)
 {
+    struct iso_text key = key_words(parts);
     put_times(brief, parts, parts->tid, &parts->own);
     if (parts->has_operation)
-        STEP(brief, "It read key %s in its operation %" PRIu64 "%s%s.", line_text(parts, parts->key), parts->operation,
+        STEP(brief, "It read %s in its operation %" PRIu64 "%s%s.", key.bytes, parts->operation,
              !parts->read_at    ? ""
              : parts->inclusive ? ", as of "
                                 : ", as of just before ",
              line_text(parts, parts->read_at));
+    iso_text_release(&key);
     if (!strcmp(parts->axiom, "INT")) {
         STEP(brief, "What it had itself last read or written there: %s. It found %s.",
              line_text(parts, parts->expected), line_text(parts, parts->actual));
@@ -85,8 +103,9 @@ static void put_order(struct iso_brief *brief, const struct line_parts *parts)
     put_times(brief, parts, parts->tid, &parts->own);
     put_times(brief, parts, parts->other, &parts->of_other);
     if (!strcmp(parts->axiom, "NOCONFLICT")) {
-        STEP(brief, "Transaction %s had not committed when %s began, and both wrote key %s.", other, tid,
-             line_text(parts, parts->key));
+        struct iso_text key = key_words(parts);
+        STEP(brief, "Transaction %s had not committed when %s began, and both wrote %s.", other, tid, key.bytes);
+        iso_text_release(&key);
         STEP(brief,
              "By the timestamps neither may see what the other wrote; a read that found it is reported on its own "
              "(EXT future).");
@@ -142,9 +161,10 @@ static void put_state(struct iso_brief *brief, const struct line_parts *parts)
 static void put_all(struct iso_brief *brief, const struct line_parts *parts)
 {
     bool of_one = brief->wrong->argument != ISO_ARGUE_ORDER, has_key = parts->key && of_one;
-    brief->title =
-        brief_text(brief, "%s%s%s by transaction%s %s", brief->wrong->name, has_key ? " of key " : "",
-                   has_key ? line_text(parts, parts->key) : "", parts->other ? "s" : "", line_text(parts, parts->tids));
+    struct iso_text key = key_words(parts);
+    brief->title = brief_text(brief, "%s%s%s by transaction%s %s", brief->wrong->name, has_key ? " of " : "",
+                              has_key ? key.bytes : "", parts->other ? "s" : "", line_text(parts, parts->tids));
+    iso_text_release(&key);
     switch (brief->wrong->argument) {
     case ISO_ARGUE_READ:
     case ISO_ARGUE_OWN:

@@ -1,6 +1,7 @@
 #include "explain/timeline.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "explain/value_text.h"
@@ -14,8 +15,9 @@ struct building {
     uint32_t untimed_text;                    /* what the last one says instead, in the argument */
     uint32_t sequence[ISO_TIMELINE_INSTANTS]; /* order at one timestamp */
     uint32_t transactions_left, points_left;
+    char common[ISO_WALL_TEXT]; /* what all timestamps begin with, where labels leave it out */
 };
-enum { AT_FIRST, AT_TIME, UNTIMED };
+enum { AT_FIRST, AT_TIME, UNTIMED, LONG_LETTERS = 8 };
 #define AT_LAST UINT32_MAX
 
 /* ---- texts ---- */
@@ -93,6 +95,49 @@ static void sort_instants(struct building *building)
         timeline->points[i].instant = rank[timeline->points[i].instant];
     timeline->overlap_from = rank[timeline->overlap_from];
     timeline->overlap_to = rank[timeline->overlap_to];
+}
+
+/* How many letters all timestamps begin with, if they are long; 0: they are to be shown whole. Of a wall-clock time at most up
+ * to a mark between its numbers; numbers of unequal length have none in common. */
+static size_t common_letters(const struct iso_timeline *timeline)
+{
+    const char *first = NULL;
+    size_t common = 0;
+    for (uint32_t i = 0; i < timeline->instant_count; i++) {
+        const char *label = iso_timeline_text(timeline, timeline->instants[i].label);
+        if (!timeline->instants[i].is_timed)
+            continue;
+        if (!first) {
+            first = label;
+            common = strlen(label);
+        }
+        if (!strchr(first, ':') && strlen(label) != strlen(first))
+            return 0;
+        for (size_t at = 0; at < common; at++)
+            if (label[at] != first[at])
+                common = at;
+    }
+    while (common && strchr(first, ':') && first[common - 1] >= '0' && first[common - 1] <= '9')
+        common--;
+    return common >= LONG_LETTERS && first[common] ? common : 0;
+}
+
+/* What they have in common stands in the note. (A text that moves when it grows is not copied from itself.) */
+static void shorten_labels(struct building *building)
+{
+    struct iso_timeline *timeline = building->timeline;
+    char label[ISO_WALL_TEXT];
+    size_t common = common_letters(timeline);
+    for (uint32_t i = 0; i < timeline->instant_count && common; i++) {
+        struct iso_timeline_instant *instant = &timeline->instants[i];
+        if (!instant->is_timed)
+            continue;
+        snprintf(label, sizeof label, "%s", iso_timeline_text(timeline, instant->label));
+        instant->label = start_text(building);
+        iso_text_format(&timeline->text, "...%s", label + common);
+        end_text(building);
+        snprintf(building->common, sizeof building->common, "%.*s", (int)common, label);
+    }
 }
 
 /* ---- bars ---- */
@@ -318,6 +363,8 @@ static void put_note(const struct building *building)
     put_left(text, building->transactions_left, " more transaction; ", " more transactions; ");
     put_left(text, building->argument->versions_left, " more version; ", " more versions; ");
     put_left(text, building->points_left, " more operation; ", " more operations; ");
+    if (building->common[0])
+        iso_text_format(text, "times begin with %s; ", building->common);
     iso_text_put(text, "the order of time, not to scale");
     end_text(building);
 }
@@ -341,6 +388,7 @@ static void arrange_parts(struct building *building)
         timeline->overlap_from = instant_of(building, argument->overlap_from, AT_TIME, 0);
         timeline->overlap_to = instant_of(building, argument->overlap_to, AT_TIME, 0);
     }
+    shorten_labels(building);
     timeline->note = start_text(building);
     put_note(building);
     sort_instants(building);

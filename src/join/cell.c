@@ -89,6 +89,28 @@ bool join_column_is_covered(struct iso_join *join, struct join_table *column)
     return coverage == ISO_COLUMN_SHOWN || coverage == ISO_COLUMN_UNSEEN;
 }
 
+void join_note_unseen(struct iso_join *join, uint32_t key)
+{
+    const struct join_key *state = &join->keys.list[key];
+    if (state->part == JOIN_PART_CELL && join->tables.list[state->of_column].coverage == JOIN_NOT_ASKED)
+        join->tables.list[state->of_column].unseen++;
+}
+
+/* What was given of them meets a value that nobody knows, in the joined history too. */
+void join_end_columns(struct iso_join *join)
+{
+    iso_atom unknown = iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_UNKNOWN_VALUE);
+    for (uint32_t key = 0; join->options.has_cells && key < join->keys.names.key_count; key++) {
+        const struct join_key *state = &join->keys.list[key];
+        if (state->part != JOIN_PART_CELL || join_is_judged(join, key))
+            continue;
+        struct join_table *column = &join->tables.list[state->of_column];
+        column->left_out += column->unseen;
+        column->unseen = 0;
+        join_emit_start(join, key, unknown);
+    }
+}
+
 void join_take_column(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
 {
     struct join_table *column = join_table_named(join, &block->atoms, event->key);

@@ -302,6 +302,7 @@ void iso_join_end(struct iso_join *join, uint64_t now)
     join_place(join, true);
     while (join->records.oldest != ISO_NONE)
         join_finish_undelivered(join, join->records.oldest);
+    join_end_columns(join);
     join_validate(join);
     assert(!join->open.waiting && !join->records.waiting);
 }

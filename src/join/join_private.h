@@ -136,6 +136,8 @@ void join_tables_release(struct join_tables *tables);
 bool join_has_cells(struct iso_join *join, struct join_table *table);
 void join_note_part(struct iso_join *join, uint32_t key); /* of a new key, whose table is known */
 bool join_column_is_covered(struct iso_join *join, struct join_table *column);
+void join_note_unseen(struct iso_join *join, uint32_t key); /* a client's operation on it is judged for now */
+void join_end_columns(struct iso_join *join);               /* those that never came were not covered */
 /* Table and column of a column's name; the column is the join's until the next one. */
 void join_split_column(struct iso_join *join, const struct join_table *column, char buffer[ISO_ATOM_TEXT_MAX],
                        struct iso_json_text *table, struct iso_json_text *name);

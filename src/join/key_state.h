@@ -71,6 +71,7 @@ struct join_table {
     bool is_column, varies;      /* not all rows of its table have the column */
     uint8_t cells;               /* enum join_coverage: whether its columns are cells */
     uint64_t left_out;           /* clients' operations on its keys that were not judged */
+    uint64_t unseen;             /* of a column: those from before anything of it was known */
     struct iso_value_type value; /* of its rows' values, as it was when `types` types were known */
     uint32_t types;
 };

@@ -305,8 +305,10 @@ static void survey(struct taking *taking)
         record->reads += !is_write && judged;
         if (!is_write && join->changes.count)
             join_note_asked(join, key);
-        if (judged)
+        if (judged) {
+            join_note_unseen(join, key);
             continue;
+        }
         join_leave_out(join, key);
         join->stats.reads_gone[ISO_READS_UNCOVERED] += !is_write;
     }

@@ -240,7 +240,7 @@ static bool check_query_shape(struct iso_native *native, const char *at, unsigne
     bool rows = seen & SEEN_ROWS, aggregates = seen & SEEN_AGGREGATES, bag = seen & SEEN_BAG;
     if (rows + aggregates + bag != 1)
         return native_refuse(native, at, "a query with %s of \"rows\", \"agg\" and \"bag\", expected one, as in %s",
-                             rows + aggregates + bag ? "several" : "none", query);
+                             (rows + aggregates + bag) ? "several" : "none", query);
     if (!bag != !(seen & SEEN_COLUMNS))
         return native_refuse(native, at, "a query with \"%s\" alone, expected \"columns\" and \"bag\"",
                              bag ? "bag" : "columns");

@@ -2,8 +2,10 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/command.h"
+#include "base/cell_key.h"
 #include "base/memory.h"
 
 static int by_operations(const void *left, const void *right)
@@ -27,27 +29,32 @@ struct iso_join_left_out *app_left_out(const struct iso_pipeline *pipeline, uint
     return list;
 }
 
-/* ", public.acct (901)" */
+/* ", public.acct (901)"; a column as "public.acct.note" */
 static void put_table(struct iso_text *text, const struct iso_join_left_out *table)
 {
     iso_text_put(text, text->used ? ", " : "");
+    size_t start = text->used;
     iso_text_put_bytes(text, table->name, table->length < 200 ? table->length : 200);
+    char *mark = table->is_column ? memchr(text->bytes + start, ISO_CELL_MARK, text->used - start) : NULL;
+    if (mark)
+        *mark = '.';
     iso_text_format(text, " (%" PRIu64 ")", table->operations);
 }
 
-static bool is_of(const struct iso_join_left_out *table, bool unknown, bool with_rows)
+enum kind { UNCOVERED, UNKNOWN, WITH_ROWS, COLUMN };
+
+static enum kind kind_of(const struct iso_join_left_out *table)
 {
-    return table->is_unknown == unknown && table->has_rows == with_rows;
+    return table->is_column ? COLUMN : table->has_rows ? WITH_ROWS : table->is_unknown ? UNKNOWN : UNCOVERED;
 }
 
-static void log_tables(const struct iso_join_left_out *list, uint32_t count, bool unknown, bool with_rows,
-                       const char *what)
+static void log_tables(const struct iso_join_left_out *list, uint32_t count, enum kind kind, const char *what)
 {
     struct iso_text text = {0};
     uint64_t operations = 0;
     uint32_t tables = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (!is_of(&list[i], unknown, with_rows))
+        if (kind_of(&list[i]) != kind)
             continue;
         operations += list[i].operations;
         if (tables++ < APP_TABLES_NAMED)
@@ -57,8 +64,8 @@ static void log_tables(const struct iso_join_left_out *list, uint32_t count, boo
         iso_text_put(&text, ", ...");
     *iso_text_reserve(&text, 1) = 0;
     if (tables)
-        app_log("%" PRIu64 " operation%s on %" PRIu32 " table%s %s: %s", operations, app_plural(operations), tables,
-                app_plural(tables), what, text.bytes);
+        app_log("%" PRIu64 " operation%s on %" PRIu32 " %s%s %s: %s", operations, app_plural(operations), tables,
+                kind == COLUMN ? "column" : "table", app_plural(tables), what, text.bytes);
     iso_text_release(&text);
 }
 
@@ -98,10 +105,10 @@ void app_log_left_out(const struct iso_pipeline *pipeline)
     uint32_t count;
     log_stream(pipeline);
     struct iso_join_left_out *list = app_left_out(pipeline, &count);
-    log_tables(list, count, false, false, "that no source covers were not judged");
-    log_tables(list, count, true, false,
-               "that neither a source nor the stream knows were not judged (are keys misspelt?)");
-    log_tables(list, count, false, true,
+    log_tables(list, count, UNCOVERED, "that no source covers were not judged");
+    log_tables(list, count, UNKNOWN, "that neither a source nor the stream knows were not judged (are keys misspelt?)");
+    log_tables(list, count, WITH_ROWS,
                "whose rows arrive through a topic of another name were not judged (add tables=A;B to that --source)");
+    log_tables(list, count, COLUMN, "that cells= does not list, or that the stream has not shown, were not judged");
     iso_free(list);
 }

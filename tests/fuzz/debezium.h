@@ -7,15 +7,24 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/feed_debezium.h"
 
-/* A message is one event, behind what it says of its table's columns or of the collections that it counts. */
+/* A message is one event, behind what it says of its table's columns or of the collections that it counts, and before
+ * a row's cells. */
 static inline bool fuzz_is_sound(const struct iso_events *events)
 {
+    uint32_t left = 0;
     for (uint32_t i = 0; i < events->count; i++) {
         const struct iso_event *event = &events->list[i];
-        bool leads = event->type == ISO_EVENT_COLLECTION || event->type == ISO_EVENT_SCHEMA;
-        if ((event->type == ISO_EVENT_ROW && event->key == ISO_ABSENT) || (i + 1 < events->count && !leads))
+        bool leads =
+            event->type == ISO_EVENT_COLLECTION || event->type == ISO_EVENT_SCHEMA || event->type == ISO_EVENT_COLUMN;
+        bool is_row = event->type == ISO_EVENT_ROW, is_cell = event->type == ISO_EVENT_CELL;
+        if (((is_row || is_cell) && event->key == ISO_ABSENT) || is_cell != (left > 0))
+            return false;
+        left = is_row ? event->count : is_cell ? left - 1 : 0;
+        if (i + 1 < events->count && !leads && !left)
             return false;
     }
+    if (left)
+        return false;
     return events->count > 0;
 }
 
@@ -43,11 +52,11 @@ static inline void fuzz_decode(struct iso_decoder *decoder, struct iso_events *e
     free(payload);
 }
 
-/* Two decoders of Debezium's: of one column, and of whole rows. */
+/* Three decoders of Debezium's: of one column, of whole rows, and of cells. */
 #define FUZZ_DEBEZIUM(format)                                                                                          \
     int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)                                                       \
     {                                                                                                                  \
-        static struct iso_decoder *decoders[2];                                                                        \
+        static struct iso_decoder *decoders[3];                                                                        \
         static struct iso_events events;                                                                               \
         struct iso_error error = {0};                                                                                  \
         if (!decoders[0]) {                                                                                            \
@@ -55,10 +64,12 @@ static inline void fuzz_decode(struct iso_decoder *decoder, struct iso_events *e
             decoders[0] = iso_debezium_decoder.create(&options, &error);                                               \
             options.value = NULL;                                                                                      \
             decoders[1] = iso_debezium_decoder.create(&options, &error);                                               \
+            options.cells = "true";                                                                                    \
+            decoders[2] = iso_debezium_decoder.create(&options, &error);                                               \
             iso_events_init(&events);                                                                                  \
-            FUZZ_CHECK(decoders[0] && decoders[1]);                                                                    \
+            FUZZ_CHECK(decoders[0] && decoders[1] && decoders[2]);                                                     \
         }                                                                                                              \
-        for (int i = 0; i < 2; i++)                                                                                    \
+        for (int i = 0; i < 3; i++)                                                                                    \
             fuzz_decode(decoders[i], &events, data, size);                                                             \
         return 0;                                                                                                      \
     }

@@ -19,7 +19,8 @@ static struct iso_decoder *decoder_of(unsigned format, unsigned compression)
     struct iso_error error = {0};
     if (!*decoder) {
         feed_ticdc_decoder_options(feed_ticdc_formats[format], &options);
-        options.value = compression ? "v" : NULL;
+        options.value = compression == 1 ? "v" : NULL;
+        options.cells = compression == 2 ? "true" : NULL;
         *decoder = iso_ticdc_decoder.create(&options, &error);
     }
     return *decoder;
@@ -45,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (status == ISO_OK ? !events.count || error.text[0] : events.count || status != ISO_BAD_INPUT || !error.text[0])
         abort();
     for (uint32_t i = 0; i < events.count; i++)
-        if (events.list[i].type == ISO_EVENT_ROW && events.list[i].key == ISO_ABSENT)
+        if ((events.list[i].type == ISO_EVENT_ROW || events.list[i].type == ISO_EVENT_CELL) &&
+            events.list[i].key == ISO_ABSENT)
             abort();
     return 0;
 }

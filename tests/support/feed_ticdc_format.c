@@ -100,8 +100,9 @@ static void canal(const struct feed_ticdc_row *row, uint64_t cts, struct iso_tex
     put_json(text, row->table);
     put(text, ",\"pkNames\":[\"id\"],\"isDdl\":false,\"type\":\"");
     put(text, type_of(row, "INSERT", "UPDATE", "DELETE"));
-    put(text,
-        "\",\"es\":1,\"ts\":1,\"sql\":\"\",\"sqlType\":{\"id\":12,\"v\":12,\"w\":12},\"mysqlType\":{\"id\":\"varchar\",\"v\":\"varchar\",\"w\":\"varchar\"},\"old\":");
+    put(text, "\",\"es\":1,\"ts\":1,\"sql\":\"\",\"sqlType\":{\"id\":12,\"v\":12},\"mysqlType\":{\"id\":\"varchar\",");
+    put(text, row->cells ? "\"w\":\"varchar\"," : "");
+    put(text, "\"v\":\"varchar\"},\"old\":");
     static const uint8_t another[] = "another";
     struct iso_bytes before = {row->marker.data ? another : NULL, sizeof another - 1};
     put_list(text, row->id, row->after.data ? row->before : row->after, before);

@@ -289,11 +289,16 @@ struct drawn {
     struct iso_timeline timeline;
 };
 
-static void open_case(struct drawn *drawn, const char *name)
+static void open_case_at(struct drawn *drawn, const char *name, enum iso_wall wall)
 {
     assert_true(explained_open(&drawn->explained, name));
-    iso_argument_init(&drawn->argument, &drawn->explained.facts, &drawn->explained.claims.list[0], ISO_WALL_COUNTER);
+    iso_argument_init(&drawn->argument, &drawn->explained.facts, &drawn->explained.claims.list[0], wall);
     assert_true(iso_timeline_init(&drawn->timeline, &drawn->argument));
+}
+
+static void open_case(struct drawn *drawn, const char *name)
+{
+    open_case_at(drawn, name, ISO_WALL_COUNTER);
 }
 
 static void close_case(struct drawn *drawn)
@@ -382,18 +387,36 @@ static void operations_stand_within(void **state)
     close_case(&drawn);
 }
 
-/* Of 28 versions in between the newest are drawn, of the two that matter both. */
+/* Of 27 versions in between the newest are drawn, of the two that matter both; of a cycle as many as there is room for. */
 static void a_picture_is_bounded(void **state)
 {
     (void)state;
     struct drawn drawn;
     open_case(&drawn, "EXT-stale-many");
-    assert_int_equal(drawn.timeline.bar_count, ISO_TIMELINE_BARS);
-    assert_int_equal(drawn.argument.versions_left, 19);
+    assert_int_equal(drawn.timeline.bar_count, 9);
+    assert_int_equal(drawn.argument.versions_left, 22);
     point_named(&drawn, "T3: 2");
     point_named(&drawn, "1"); /* the one before it */
-    point_named(&drawn, "22");
-    assert_non_null(strstr(words(&drawn, drawn.timeline.note), "and 19 more versions; "));
+    point_named(&drawn, "25");
+    assert_non_null(strstr(words(&drawn, drawn.timeline.note), "and 22 more versions; "));
+    close_case(&drawn);
+    open_case(&drawn, "TIMESTAMP-cts-cycle-many");
+    assert_int_equal(drawn.timeline.bar_count, ISO_TIMELINE_BARS);
+    assert_non_null(strstr(words(&drawn, drawn.timeline.note), "and 3 more transactions; "));
+    close_case(&drawn);
+}
+
+/* What all times begin with stands once, up to a mark between numbers. */
+static void long_times_are_shortened(void **state)
+{
+    (void)state;
+    struct drawn drawn;
+    open_case_at(&drawn, "EXT-stale", ISO_WALL_SECONDS);
+    assert_instant(&drawn, 0, "...04Z");
+    assert_instant(&drawn, drawn.timeline.instant_count - 1, "...21Z");
+    assert_non_null(strstr(words(&drawn, drawn.timeline.note), "times begin with 1970-01-01T00:00:; "));
+    assert_non_null(strstr(words(&drawn, drawn.timeline.points[0].words), "1970-01-01T00:00:05Z: "));
+    assert_laid_out(&drawn.timeline);
     close_case(&drawn);
 }
 
@@ -436,13 +459,45 @@ static void a_row_set_is_shown_beside_its_range(void **state)
     close_case(&drawn);
 }
 
+/* Of a query: its rows and cells, and the one that it lacks, which no operation of it is. */
+static void a_query_is_shown_with_what_it_lacks(void **state)
+{
+    (void)state;
+    struct drawn drawn;
+    struct iso_row_set set;
+    open_case(&drawn, "EXT-missing-row-query");
+    assert_true(iso_row_set_init(&set, &drawn.argument));
+    assert_string_equal(iso_row_set_text(&set, set.title), "rows of acct where \"owner = 'ann'\" at 5");
+    assert_int_equal(set.row_count, 4);
+    const struct iso_row_set_row *missing = row_of(&set, "acct/8"), *cell = row_of(&set, "acct/7#balance");
+    assert_true(missing && missing->is_claimed && missing->operation == ISO_NONE);
+    assert_string_equal(iso_row_set_text(&set, missing->actual), "nothing");
+    assert_true(cell && !cell->differs);
+    assert_string_equal(iso_row_set_text(&set, cell->expected), "40");
+    iso_row_set_release(&set);
+    close_case(&drawn);
+    open_case(&drawn, "EXT-stale-query");
+    assert_true(iso_row_set_init(&set, &drawn.argument));
+    cell = row_of(&set, "acct/7#balance");
+    assert_true(cell && cell->is_claimed && cell->differs);
+    assert_int_equal(set.row_count, 3);
+    iso_row_set_release(&set);
+    close_case(&drawn);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_timelines_are_laid_out), cmocka_unit_test(every_case_is_drawn),
-        cmocka_unit_test(a_look_stands_at_its_moment),   cmocka_unit_test(an_aborted_writer_has_no_end),
-        cmocka_unit_test(overlapping_writers_overlap),   cmocka_unit_test(operations_stand_within),
-        cmocka_unit_test(a_picture_is_bounded),          cmocka_unit_test(a_row_set_is_shown_beside_its_range),
+        cmocka_unit_test(random_timelines_are_laid_out),
+        cmocka_unit_test(every_case_is_drawn),
+        cmocka_unit_test(a_look_stands_at_its_moment),
+        cmocka_unit_test(an_aborted_writer_has_no_end),
+        cmocka_unit_test(overlapping_writers_overlap),
+        cmocka_unit_test(operations_stand_within),
+        cmocka_unit_test(a_picture_is_bounded),
+        cmocka_unit_test(long_times_are_shortened),
+        cmocka_unit_test(a_row_set_is_shown_beside_its_range),
+        cmocka_unit_test(a_query_is_shown_with_what_it_lacks),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
