@@ -51,8 +51,9 @@ struct iso_generate_options {
 struct iso_expectation {
     uint64_t counts[ISO_AXIOMS];
     uint64_t reads_unjudged;
-    uint64_t
-        of_queries; /* those of `counts` that reads do not show: rows that a query lacks or has too much, aggregates */
+    /* Those of `counts` that reads do not show: rows that a query lacks or has too much, aggregates. Each once for a
+     * transaction and a key. */
+    uint64_t of_queries;
 };
 
 struct iso_generated {

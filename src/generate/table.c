@@ -10,6 +10,7 @@ void tables_init(struct tables *tables, uint32_t count, uint32_t columns, uint32
     assert(count && columns <= TABLE_COLUMNS);
     *tables = (struct tables){.count = count, .columns = columns, .row_count = rows};
     tables->rows = iso_allocate_zeroed(rows, sizeof *tables->rows);
+    tables->found = iso_allocate_zeroed(count, sizeof *tables->found);
 }
 
 static void free_versions(struct version *version)
@@ -26,6 +27,7 @@ void tables_release(struct tables *tables)
     for (uint32_t i = 0; i < tables->row_count; i++)
         free_versions(tables->rows[i].newest);
     iso_free(tables->rows);
+    iso_free(tables->found);
     iso_free(tables->own);
     memset(tables, 0, sizeof *tables);
 }
@@ -42,6 +44,7 @@ struct row_view row_see(struct tables *tables, uint32_t row, uint64_t moment)
     if (view.row->pass != tables->pass) {
         view.row->pass = tables->pass;
         view.row->written = view.row->seen = 0;
+        view.row->is_found = false;
     }
     while (view.version && view.version->cts > moment)
         view.version = view.version->older;

@@ -27,6 +27,7 @@ struct row {
     uint64_t pass;          /* to which the rest belongs */
     uint32_t written, seen; /* bit 0: the row itself, bit 1 + i: its i-th column. `seen`: read or written */
     bool is_there;          /* as far as it was written */
+    bool is_found;          /* a query lacks it, or has it too much */
     size_t first;           /* its cells as far as they were written, into `own` */
 };
 
@@ -35,7 +36,8 @@ struct tables {
     uint32_t row_count; /* of all tables */
     struct row *rows;
     uint64_t pass;
-    uint64_t *own; /* cells that the pass wrote, a group of `columns` for each row */
+    uint64_t *found; /* by table: the last pass that found a wrong aggregate */
+    uint64_t *own;   /* cells that the pass wrote, a group of `columns` for each row */
     size_t own_count, own_capacity;
 };
 

@@ -56,19 +56,27 @@ static void judge(const struct iso_history *history, enum iso_level level, struc
     iso_verdict_conclude(verdict, false);
 }
 
-/* What queries did not find, by transaction and kind: "7 missing-row p30/2\n". */
+/* What queries did not find, each transaction and key once: "7 p30/2 missing-row\n". */
+struct found {
+    struct iso_text text;
+    uint64_t count;
+};
+
 static void note_finding(void *context, const struct iso_rowsets_finding *finding)
 {
-    struct iso_text *found = context;
-    iso_text_put_bytes(found, finding->transaction.tid.at, finding->transaction.tid.length);
-    iso_text_put(found, " ");
-    iso_text_put(found, iso_violation_kind_name(finding->kind));
-    iso_text_put(found, " ");
-    iso_text_put_bytes(found, finding->key.at, finding->key.length);
-    iso_text_put(found, "\n");
+    struct found *found = context;
+    char line[160];
+    int head = snprintf(line, sizeof line, "\n%.*s %.*s ", (int)finding->transaction.tid.length,
+                        finding->transaction.tid.at, (int)finding->key.length, finding->key.at);
+    if (strstr(found->text.bytes, line))
+        return;
+    found->text.used--; /* its NUL */
+    snprintf(line + head, sizeof line - (size_t)head, "%s\n", iso_violation_kind_name(finding->kind));
+    iso_text_put_bytes(&found->text, line + 1, strlen(line));
+    found->count++;
 }
 
-static uint64_t judge_queries(const struct iso_history *history, enum iso_level level, struct iso_text *found)
+static uint64_t judge_queries(const struct iso_history *history, enum iso_level level, struct found *found)
 {
     struct iso_rowsets_options options;
     struct iso_rowsets_stats stats;
@@ -76,21 +84,20 @@ static uint64_t judge_queries(const struct iso_history *history, enum iso_level 
     options.level = level;
     options.on_finding = note_finding;
     options.context = found;
-    iso_text_put(found, "\n");
+    iso_text_put_bytes(&found->text, "\n", 2);
     iso_rowsets_check(history, &options, &stats);
-    iso_text_put_bytes(found, "", 1);
     assert_int_equal(stats.unjudged, 0);
-    return stats.missing_rows + stats.extra_rows + stats.aggregates;
+    return found->count;
 }
 
-static bool query_is_found(const char *found, const struct iso_planted *planted,
+static bool query_is_found(const struct found *found, const struct iso_planted *planted,
                            const struct iso_script_finding *finding)
 {
     char key[ISO_PLANTED_KEY], line[120];
     iso_planted_key(planted, finding, key);
-    snprintf(line, sizeof line, "\n%" PRIu64 " %s %s\n", planted->first_tid + finding->transaction,
-             iso_violation_kind_name(finding->kind), key);
-    return strstr(found, line);
+    snprintf(line, sizeof line, "\n%" PRIu64 " %s %s\n", planted->first_tid + finding->transaction, key,
+             iso_violation_kind_name(finding->kind));
+    return strstr(found->text.bytes, line);
 }
 
 static bool has_tid(const struct iso_history *history, uint32_t transaction, uint64_t tid)
@@ -137,7 +144,7 @@ static void assert_as_expected(const struct run *run, enum iso_level level, cons
                      iso_axiom_name((enum iso_axiom)axiom), (unsigned long long)verdict.counts[axiom],
                      (unsigned long long)count);
     }
-    struct iso_text found = {0};
+    struct found found = {.count = 0};
     uint64_t of_queries = judge_queries(&run->history, level, &found);
     if (of_queries != expected->of_queries)
         fail_msg("%s at %s: %llu of queries, expected %llu", what, iso_level_name(level),
@@ -149,12 +156,12 @@ static void assert_as_expected(const struct run *run, enum iso_level level, cons
         const struct iso_planted *planted = &run->generated.planted[i];
         for (int f = 0; f < ISO_SCRIPT_FINDINGS; f++) {
             const struct iso_script_finding *finding = &planted->anomaly->findings[level][f];
-            if (finding->used && !(finding->of_query ? query_is_found(found.bytes, planted, finding)
-                                                     : is_found(&verdict, planted, finding)))
+            if (finding->used &&
+                !(finding->of_query ? query_is_found(&found, planted, finding) : is_found(&verdict, planted, finding)))
                 fail_msg("%s at %s: %s was not found", what, iso_level_name(level), planted->anomaly->name);
         }
     }
-    iso_text_release(&found);
+    iso_text_release(&found.text);
     iso_verdict_release(&verdict);
 }
 
