@@ -245,6 +245,8 @@ static inline bool iso_history_is_header(const char *key, size_t length)
     return length && key[length - 1] == '#' && !memchr(key, '/', length);
 }
 
+bool iso_history_has_queries(const struct iso_history *history);
+
 /* The set that the operation belongs to; NULL: none. */
 const struct iso_range *iso_history_set_of(const struct iso_history *history, uint32_t operation);
 

@@ -100,6 +100,14 @@ enum iso_status iso_history_refuse_ranges(const struct iso_history *history, str
                          location);
 }
 
+bool iso_history_has_queries(const struct iso_history *history)
+{
+    for (uint32_t i = 0; i < history->ranges.count; i++)
+        if (history->ranges.list[i].form == ISO_SET_QUERY)
+            return true;
+    return false;
+}
+
 const struct iso_range *iso_history_set_of(const struct iso_history *history, uint32_t operation)
 {
     if (!history->ranges.count)

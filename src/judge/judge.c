@@ -89,7 +89,7 @@ static enum iso_status judge_times(const struct iso_judge_options *options, stru
     verdict->versions_by_commit = times.overlaps;
     if ((is_aion ? iso_aion_check : iso_chronos_check)(judgement->history, &times, verdict, error) != ISO_OK)
         return error->status;
-    if (judge_has_queries(judgement->history))
+    if (iso_history_has_queries(judgement->history))
         judge_queries(times.level, verdict);
     iso_verdict_conclude(verdict, options->allow_unjudged);
     iso_verdict_cut(verdict, times.max_per_key);

@@ -5,8 +5,6 @@
 #include "judge/judge.h"
 
 /* queries.c */
-bool judge_has_queries(const struct iso_history *history);
-
 /* Judges the queries at their moments, into a verdict that is not concluded. */
 void judge_queries(enum iso_level level, struct iso_verdict *verdict);
 

@@ -5,14 +5,6 @@
 #include "history/index.h"
 #include "rowsets/rowsets.h"
 
-bool judge_has_queries(const struct iso_history *history)
-{
-    for (uint32_t i = 0; i < history->ranges.count; i++)
-        if (history->ranges.list[i].form == ISO_SET_QUERY)
-            return true;
-    return false;
-}
-
 static uint32_t key_of(const struct iso_history *history, struct iso_json_text text)
 {
     iso_atom atom;
@@ -98,7 +90,7 @@ void judge_queries(enum iso_level level, struct iso_verdict *verdict)
 
 void judge_leave_queries(const struct iso_history *history, bool allow_unjudged, struct iso_polygraph_result *result)
 {
-    if (!judge_has_queries(history) || result->outcome != ISO_HOLDS || allow_unjudged)
+    if (!iso_history_has_queries(history) || result->outcome != ISO_HOLDS || allow_unjudged)
         return;
     result->outcome = ISO_IS_UNDECIDED;
     result->reason = iso_unjudged_name(ISO_UNJUDGED_ROW_SETS);

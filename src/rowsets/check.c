@@ -22,14 +22,6 @@ static uint32_t *sort_commits(const struct iso_history *history, uint32_t *count
     return in_other ? other.payloads : items.payloads;
 }
 
-static bool has_queries(const struct iso_history *history)
-{
-    for (uint32_t i = 0; i < history->ranges.count; i++)
-        if (history->ranges.list[i].form == ISO_SET_QUERY)
-            return true;
-    return false;
-}
-
 static void take_initials(struct iso_rowsets *engine, const struct iso_history *history)
 {
     for (uint32_t i = 0; i < history->initial_count; i++)
@@ -43,7 +35,7 @@ void iso_rowsets_check(const struct iso_history *history, const struct iso_rowse
     struct iso_rowsets_options own = *options;
     uint32_t count = 0;
     *stats = (struct iso_rowsets_stats){0};
-    if (!has_queries(history))
+    if (!iso_history_has_queries(history))
         return;
     own.retention = 0; /* all queries are there before the first commit */
     struct iso_rowsets *engine = iso_rowsets_new(&own);

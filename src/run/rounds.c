@@ -139,6 +139,8 @@ static enum iso_status judge_collected(struct app_rounds *rounds, bool is_final,
     if (lacks_transactions(&stats.join) && result->outcome != ISO_IS_UNDECIDED)
         set_undecided(result,
                       iso_join_has_xa(&stats.join) ? iso_unjudged_name(ISO_UNJUDGED_XA) : "unplaced-transactions");
+    if (iso_history_has_queries(&rounds->collected) && result->outcome == ISO_HOLDS && !options->allow_unjudged)
+        set_undecided(result, iso_unjudged_name(ISO_UNJUDGED_ROW_SETS));
     return error->status;
 }
 
