@@ -4,7 +4,8 @@
  *
  * Triggers write columns that no client lists, some clients list no column at all, updates change nothing, rows are
  * inserted, deleted and inserted again; some clients' records are withheld. Some reads are lies, some databases let two
- * transactions update one row. Between batches the pipeline is saved and restored at times. Where a stream comes alone, it must fit together.
+ * transactions update one row. Between batches the pipeline is saved and restored at times. Where a stream comes alone,
+ * it must fit together.
  *
  * cell_feeds [--histories N] [--seed S] [--format F]
  */
