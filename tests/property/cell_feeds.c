@@ -4,7 +4,8 @@
  *
  * Triggers write columns that no client lists, some clients list no column at all, updates change nothing, rows are
  * inserted, deleted and inserted again; some clients' records are withheld. Some reads are lies, some databases let two
- * transactions update one row. Where a stream comes alone, it must fit together.
+ * transactions update one row. Between batches the pipeline is saved and restored at times. Where a stream comes alone,
+ * it must fit together.
  *
  * cell_feeds [--histories N] [--seed S] [--format F]
  */
@@ -13,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/base64.h"
 #include "base/memory.h"
@@ -21,6 +24,7 @@
 #include "connectors/history/record.h"
 #include "connectors/ticdc/ticdc.h"
 #include "connectors/yugabyte/yugabyte.h"
+#include "pipeline/archive.h"
 #include "pipeline/pipeline.h"
 #include "rowsets/rowsets.h"
 #include "tests/support/arguments.h"
@@ -851,9 +855,29 @@ static void check_books(struct run *run, const struct iso_pipeline *pipeline)
     iso_text_release(&text);
 }
 
-static void give_messages(struct run *run, struct iso_pipeline *pipeline, const struct feed *feed, char *const *lines,
+/* As a restart does. */
+static void restore(struct run *run, struct iso_pipeline **pipeline, struct iso_error *error)
+{
+    struct iso_archive archive;
+    int state = memfd_create("state", MFD_CLOEXEC);
+    iso_archive_save(&archive, state, "state", error);
+    iso_pipeline_archive(&archive, *pipeline);
+    iso_archive_close(&archive);
+    iso_pipeline_free(*pipeline);
+    *pipeline = open_pipeline(run);
+    if (lseek(state, 0, SEEK_SET) < 0)
+        abort();
+    iso_archive_restore(&archive, state, "state", error);
+    iso_pipeline_archive(&archive, *pipeline);
+    iso_archive_close(&archive);
+    close(state);
+}
+
+static void give_messages(struct run *run, struct iso_pipeline **place, const struct feed *feed, char *const *lines,
                           uint32_t line_count, struct iso_error *error)
 {
+    struct iso_pipeline *pipeline = *place;
+    struct random saves = {run->random.state + 1};
     struct iso_message batch[8];
     uint32_t row = 0, record = 0, count = 0, bias = random_below(&run->random, 101);
     for (uint32_t i = 0; i < feed->count; i++) {
@@ -879,10 +903,12 @@ static void give_messages(struct run *run, struct iso_pipeline *pipeline, const 
             record++;
         }
         if (count == 8 || random_percent(&run->random, 25) || (row == feed->count && record == line_count)) {
-            iso_pipeline_feed(pipeline, batch, count, 0, error);
+            iso_pipeline_feed(*place, batch, count, 0, error);
             count = 0;
             if (error->status == ISO_OK)
-                check_books(run, pipeline);
+                check_books(run, *place);
+            if (error->status == ISO_OK && random_percent(&saves, 5))
+                restore(run, place, error);
         }
     }
 }
@@ -899,7 +925,7 @@ static void check_stream(struct run *run)
     struct iso_pipeline *pipeline = open_pipeline(run);
     set_initial(run, pipeline);
     uint32_t line_count = print_records(run, lines);
-    give_messages(run, pipeline, &feed, lines, line_count, &error);
+    give_messages(run, &pipeline, &feed, lines, line_count, &error);
     if (error.status == ISO_OK)
         iso_pipeline_end(pipeline, 0, &error);
     if (error.status == ISO_OK)
