@@ -96,8 +96,10 @@ struct iso_range {
 struct iso_ranges {
     struct iso_range *list;
     uint32_t count, capacity;
-    uint32_t limit;   /* of keys; 0: ISO_SCAN_LIMIT */
-    uint32_t skipped; /* finished: how many are */
+    uint32_t limit;       /* of keys; 0: ISO_SCAN_LIMIT */
+    uint32_t skipped;     /* finished: how many are */
+    bool are_implied;     /* finished: what queries mean for the order of transactions is among its operations, */
+    uint32_t not_implied; /* but for that of so many (rowsets/rowsets.h) */
 };
 
 /* PostgreSQL's xmin:xmax:xip,... An xid below xmax and not among xip is seen if it committed. */
@@ -245,7 +247,14 @@ static inline bool iso_history_is_header(const char *key, size_t length)
     return length && key[length - 1] == '#' && !memchr(key, '/', length);
 }
 
+/* Makes reads of the writes by which updates touch rows whose columns are cells: where an order of the transactions is
+ * sought, and that of versions is given by their commits, such a write says that the row was there, and nothing else. */
+void iso_history_read_touches(struct iso_history *finished);
+
 bool iso_history_has_queries(const struct iso_history *history);
+
+/* Whether an order of the transactions says nothing of what some of its queries did not return. */
+bool iso_history_leaves_queries(const struct iso_history *finished);
 
 /* The set that the operation belongs to; NULL: none. */
 const struct iso_range *iso_history_set_of(const struct iso_history *history, uint32_t operation);

@@ -37,6 +37,8 @@ static enum iso_status confirm_evidence(struct app *app, const struct app_load *
     enum iso_status status = app_load_finished(app, load, &histories, NULL, &history);
     if (status == ISO_OK)
         status = iso_evidence_read(files->items[files->count - 1], &history, &evidence, &app->error);
+    if (status == ISO_OK && evidence.versions_by_commit)
+        iso_history_read_touches(&history);
     if (status == ISO_OK)
         status = iso_verify(&history, &evidence, &app->error) == ISO_CONFIRMED ? ISO_OK : ISO_VIOLATED;
     if (status == ISO_OK) {

@@ -34,6 +34,8 @@ static void release_finish(struct iso_history *history)
     history->committed_count = history->aborted_count = history->unknown_count = 0;
     history->without_sts = history->without_cts = ISO_NONE;
     history->ranges.skipped = 0;
+    history->ranges.are_implied = false;
+    history->ranges.not_implied = 0;
 }
 
 static void release_initial(struct iso_history *history)

@@ -108,6 +108,11 @@ bool iso_history_has_queries(const struct iso_history *history)
     return false;
 }
 
+bool iso_history_leaves_queries(const struct iso_history *history)
+{
+    return iso_history_has_queries(history) && (!history->ranges.are_implied || history->ranges.not_implied);
+}
+
 const struct iso_range *iso_history_set_of(const struct iso_history *history, uint32_t operation)
 {
     if (!history->ranges.count)

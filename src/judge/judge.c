@@ -1,7 +1,11 @@
 #include "judge/judge_private.h"
 
+#include <string.h>
+
 #include "aion/aion.h"
+#include "base/memory.h"
 #include "chronos/chronos.h"
+#include "rowsets/rowsets.h"
 
 void iso_judge_options_init(struct iso_judge_options *options)
 {
@@ -34,7 +38,11 @@ enum iso_status iso_judge_finish(struct iso_history *history, uint64_t *repeats,
     enum iso_status status = need_no_stream(history, error);
     if (status == ISO_OK && repeats)
         *repeats = iso_history_drop_repeats(history);
-    return status == ISO_OK ? iso_history_finish(history, error) : status;
+    if (status == ISO_OK)
+        status = iso_history_finish(history, error);
+    if (status == ISO_OK)
+        iso_rowsets_imply(history);
+    return status;
 }
 
 /* ---- which engine ---- */
@@ -109,6 +117,18 @@ static void not_more_than(const struct iso_verdict *as_si, bool allow_unjudged, 
     result->reason = as_si->reason ? as_si->reason : "reads-left-out";
 }
 
+/* A history is only read: its operations' kinds are a copy. */
+static enum iso_status ask_without_touches(struct iso_judgement *judgement, struct iso_error *error)
+{
+    struct iso_history history = *judgement->history;
+    history.kind = iso_allocate(history.operation_count + 1u);
+    memcpy(history.kind, judgement->history->kind, history.operation_count);
+    iso_history_read_touches(&history);
+    iso_polygraph_check(&history, &judgement->order, &judgement->result, error);
+    iso_free(history.kind);
+    return error->status;
+}
+
 static enum iso_status ask_polygraph(const struct iso_judge_options *options, bool versions_by_commit,
                                      struct iso_judgement *judgement, struct iso_error *error)
 {
@@ -125,7 +145,8 @@ static enum iso_status ask_polygraph(const struct iso_judge_options *options, bo
             iso_model_name(order->model));
     judgement->has_result = true;
     iso_polygraph_result_init(&judgement->result);
-    return iso_polygraph_check(judgement->history, order, &judgement->result, error);
+    return versions_by_commit ? ask_without_touches(judgement, error)
+                              : iso_polygraph_check(judgement->history, order, &judgement->result, error);
 }
 
 static enum iso_status judge_order(const struct iso_judge_options *options, bool versions_by_commit,

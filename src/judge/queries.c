@@ -101,7 +101,7 @@ void judge_queries(enum iso_level level, struct iso_verdict *verdict)
 
 void judge_leave_queries(const struct iso_history *history, bool allow_unjudged, struct iso_polygraph_result *result)
 {
-    if (!iso_history_has_queries(history) || result->outcome != ISO_HOLDS || allow_unjudged)
+    if (!iso_history_leaves_queries(history) || result->outcome != ISO_HOLDS || allow_unjudged)
         return;
     result->outcome = ISO_IS_UNDECIDED;
     result->reason = iso_unjudged_name(ISO_UNJUDGED_ROW_SETS);

@@ -104,7 +104,6 @@ void pipeline_queries_watermark(struct iso_pipeline *pipeline, uint64_t watermar
 void pipeline_queries_name(struct iso_aion_event *event);
 void pipeline_queries_end(struct iso_pipeline *pipeline);
 void pipeline_queries_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats);
-bool pipeline_queries_asked(const struct iso_pipeline *pipeline); /* whether any was */
 void pipeline_queries_open(const struct iso_pipeline *pipeline, uint64_t *waiting, uint64_t *unjudged);
 
 /* The log lacks changes of the key's table, as its source says: counted as unjudged, and not reported. */

@@ -226,14 +226,6 @@ void pipeline_queries_correct(const struct iso_pipeline *pipeline, struct iso_pi
         stats->engine.counts[axiom] += pipeline->queries.found[axiom];
 }
 
-bool pipeline_queries_asked(const struct iso_pipeline *pipeline)
-{
-    struct iso_rowsets_stats sets = {.queries = 0};
-    if (pipeline->queries.engine)
-        iso_rowsets_stats(pipeline->queries.engine, &sets);
-    return sets.queries;
-}
-
 /* Queries that wait, and those that are unjudged; their headers are reads of the engine's. */
 void pipeline_queries_open(const struct iso_pipeline *pipeline, uint64_t *waiting, uint64_t *unjudged)
 {

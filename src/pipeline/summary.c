@@ -114,7 +114,7 @@ static const char *reason_of(const struct iso_pipeline *pipeline, const struct i
         return "waiting";
     if (pipeline_order_reason(pipeline))
         return pipeline_order_reason(pipeline);
-    if (pipeline->options.seeks_order && pipeline_queries_asked(pipeline) && !allow_unjudged)
+    if (pipeline->options.seeks_order && stats->join.queries_forgotten && !allow_unjudged)
         return iso_unjudged_name(ISO_UNJUDGED_ROW_SETS); /* the order that was found says nothing of them */
     if (stats->join.without_start && pipeline->options.engine.level == ISO_SI && !allow_unjudged)
         return "no-start-timestamp";

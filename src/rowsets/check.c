@@ -29,6 +29,26 @@ static void take_initials(struct iso_rowsets *engine, const struct iso_history *
             iso_rowsets_initial(engine, history->key_atom[history->initial_key[i]], history->initial_of_key[i]);
 }
 
+static void take_but_versions(struct iso_rowsets *engine, const struct iso_history *history)
+{
+    iso_rowsets_block(engine, history);
+    take_initials(engine, history);
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        if (iso_status_of(history, t) == ISO_UNKNOWN)
+            rowsets_take_unknown(engine, t);
+        else if (iso_status_of(history, t) == ISO_COMMITTED)
+            rowsets_take_queries(engine, t);
+    }
+}
+
+void rowsets_take_all(struct iso_rowsets *engine, const struct iso_history *history)
+{
+    take_but_versions(engine, history);
+    for (uint32_t t = 0; t < history->transaction_count; t++)
+        if (iso_status_of(history, t) == ISO_COMMITTED && history->flags[t] & ISO_HAS_CTS)
+            rowsets_take_versions(engine, t);
+}
+
 void iso_rowsets_check(const struct iso_history *history, const struct iso_rowsets_options *options,
                        struct iso_rowsets_stats *stats)
 {
@@ -39,14 +59,7 @@ void iso_rowsets_check(const struct iso_history *history, const struct iso_rowse
         return;
     own.retention = 0; /* all queries are there before the first commit */
     struct iso_rowsets *engine = iso_rowsets_new(&own);
-    iso_rowsets_block(engine, history);
-    take_initials(engine, history);
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (iso_status_of(history, t) == ISO_UNKNOWN)
-            rowsets_take_unknown(engine, t);
-        else if (iso_status_of(history, t) == ISO_COMMITTED)
-            rowsets_take_queries(engine, t);
-    }
+    take_but_versions(engine, history);
     uint32_t *commits = sort_commits(history, &count);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t cts = history->cts[commits[i]];

@@ -146,14 +146,13 @@ static void count_other_row(struct judge *judge, uint32_t row, iso_atom parts)
         judge->counted += iso_truth_outcomes(judge->row.covered) != ISO_TRUTH_FALSE;
 }
 
-typedef void (*visit)(struct judge *judge, uint32_t row, iso_atom parts);
-
 static bool is_before(const struct rowsets_place *place, const struct rowsets_place *end)
 {
     return place->chunk < end->chunk || (place->chunk == end->chunk && place->at < end->at);
 }
 
-static void visit_bounds(struct judge *judge, visit function)
+/* Each row that may lie between the bounds. */
+void judge_visit(struct judge *judge, judge_visitor function)
 {
     const struct iso_rowsets *engine = judge->engine;
     const struct rowsets_table *table = &engine->tables[judge->table];
@@ -169,7 +168,7 @@ static void visit_bounds(struct judge *judge, visit function)
 }
 
 /* Each once; numbers of rows that are gone may be another table's. */
-static void visit_entries(struct judge *judge, uint32_t entry, visit function)
+static void visit_entries(struct judge *judge, uint32_t entry, judge_visitor function)
 {
     struct iso_rowsets *engine = judge->engine;
     for (; entry != ISO_NONE; entry = judge->index->entries[entry].next) {
@@ -182,7 +181,7 @@ static void visit_entries(struct judge *judge, uint32_t entry, visit function)
 }
 
 /* Each row that may belong to the answer; and those that nobody but the transaction itself wrote so far, or wrote again. */
-static void visit_rows(struct judge *judge, visit function)
+static void visit_rows(struct judge *judge, judge_visitor function)
 {
     struct iso_rowsets *engine = judge->engine;
     const struct rowsets_query *query = judge->query;
@@ -192,7 +191,7 @@ static void visit_rows(struct judge *judge, visit function)
         engine->visit = 1;
     }
     if (!judge->index) {
-        visit_bounds(judge, function);
+        judge_visit(judge, function);
     } else {
         visit_entries(judge, rowsets_index_first(judge->index, judge->hash), function);
         visit_entries(judge, judge->index->loose, function);
@@ -424,11 +423,31 @@ static void conclude(struct judge *judge)
         engine->options.on_unjudged(engine->options.context, &unjudged);
 }
 
+static void start(struct judge *judge, struct iso_rowsets *engine, struct rowsets_query *query)
+{
+    *judge = (struct judge){.engine = engine, .query = query, .table = query->table_number, .blocker = ISO_NONE};
+    iso_json_init(&judge->json);
+}
+
+bool judge_open(struct judge *judge, struct iso_rowsets *engine, struct rowsets_query *query)
+{
+    start(judge, engine, query);
+    bool is_ready = make_ready(judge);
+    rowsets_order_narrow(engine, &engine->tables[judge->table], judge->has_bounds ? &judge->bounds : NULL, &judge->from,
+                         &judge->to);
+    return is_ready && is_within_limit(judge);
+}
+
+void judge_close(struct judge *judge)
+{
+    release(judge);
+}
+
 uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last)
 {
-    struct judge judge = {
-        .engine = engine, .query = query, .table = query->table_number, .is_last = is_last, .blocker = ISO_NONE};
-    iso_json_init(&judge.json);
+    struct judge judge;
+    start(&judge, engine, query);
+    judge.is_last = is_last;
     if (engine->floor && query->bound <= engine->floor) {
         engine->stats.late++;
         judge_doubt(&judge, 1u << ISO_UNJUDGED_BEFORE_START, 0);

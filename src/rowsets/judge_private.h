@@ -106,6 +106,12 @@ void judge_returned(struct judge *judge);
 void judge_release_returned(struct judge *judge);
 
 /* judge.c */
+typedef void (*judge_visitor)(struct judge *judge, uint32_t row, iso_atom parts);
+/* Each row of the table that the bounds may cover, also those that are not there at the query's moment. */
+void judge_visit(struct judge *judge, judge_visitor visitor);
+/* For who judges otherwise: false: it cannot be judged. Close it in any case. */
+bool judge_open(struct judge *judge, struct iso_rowsets *engine, struct rowsets_query *query);
+void judge_close(struct judge *judge);
 void judge_doubt(struct judge *judge, uint32_t reasons, uint64_t rows);
 void judge_report(struct judge *judge, struct iso_rowsets_finding *finding);
 

@@ -268,6 +268,8 @@ void rowsets_advance(struct iso_rowsets *engine, uint64_t watermark);
 void rowsets_take_queries(struct iso_rowsets *engine, uint32_t transaction);
 void rowsets_take_versions(struct iso_rowsets *engine, uint32_t transaction);
 void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction);
+/* check.c: all of a finished history; its queries wait. */
+void rowsets_take_all(struct iso_rowsets *engine, const struct iso_history *history);
 
 /* judge.c: what it waits for, or ISO_NONE: it is final. */
 uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last);

@@ -9,6 +9,7 @@
 #include "history/archive.h"
 #include "history/copy.h"
 #include "report/report.h"
+#include "rowsets/rowsets.h"
 #include "iso/polygraph.h"
 #include "verdict/reported.h"
 #include "verdict/unjudged.h"
@@ -69,7 +70,11 @@ static enum iso_status copy_all(struct app_order *order, struct iso_history *all
     iso_history_copy_initial(all, &order->collected);
     app_kept_name_inputs(iso_pipeline_inputs(order->pipeline), all);
     iso_history_drop_repeats(all); /* streams repeat themselves */
-    return iso_history_finish(all, error);
+    if (iso_history_finish(all, error) == ISO_OK) {
+        iso_rowsets_imply(all);
+        iso_history_read_touches(all);
+    }
+    return error->status;
 }
 
 /* What is not in the joined history may explain what is found in the rest. */
@@ -111,6 +116,8 @@ static enum iso_status judge_order(struct app_order *order, const struct iso_his
         set_undecided(result, lack);
     else if (result->outcome == ISO_HOLDS && order->unclear && !options->allow_unjudged)
         set_undecided(result, iso_unjudged_name(ISO_UNJUDGED_SPELLING));
+    else if (result->outcome == ISO_HOLDS && iso_history_leaves_queries(all) && !options->allow_unjudged)
+        set_undecided(result, iso_unjudged_name(ISO_UNJUDGED_ROW_SETS));
     else if (result->outcome == ISO_HOLDS && result->reads_left_out && !options->allow_unjudged)
         set_undecided(result, "reads-left-out");
     else if (result->outcome == ISO_IS_UNDECIDED && !strcmp(result->reason, "nothing-judged"))

@@ -1,0 +1,133 @@
+/* Updates of rows whose columns are cells, where an order of the transactions is sought.
+ *
+ * An update writes the row's key `true` once more (docs/semantics.md), so that writers of a row meet. Of the order it says no
+ * more than that the row was there: as a write it would stand between those that read other columns.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cell_key.h"
+#include "base/memory.h"
+#include "history/history_private.h"
+#include "history/index.h"
+
+/* A committed write of a row's key. */
+struct touch {
+    uint32_t key, transaction, operation;
+    uint64_t cts;
+};
+
+struct touches {
+    struct iso_history *history;
+    iso_atom there; /* `true` */
+    bool *is_row;   /* by key: it has cells */
+    struct touch *list;
+    uint32_t count, capacity;
+};
+
+static void find_rows(struct touches *touches)
+{
+    const struct iso_history *history = touches->history;
+    char buffer[ISO_ATOM_TEXT_MAX];
+    iso_atom atom;
+    for (uint32_t key = 0; key < history->key_count; key++) {
+        struct iso_json_text text, row, column;
+        text.at = iso_atom_text(&history->atoms, history->key_atom[key], buffer, &text.length);
+        if (!iso_cell_key_split(text, &row, &column) || !column.length ||
+            !iso_atoms_find(&history->atoms, row.at, row.length, &atom))
+            continue;
+        uint32_t found = iso_atom_index_find(history->key_index, atom);
+        if (found != ISO_NONE)
+            touches->is_row[found] = true;
+    }
+}
+
+static void collect(struct touches *touches)
+{
+    const struct iso_history *history = touches->history;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        if (iso_status_of(history, t) != ISO_COMMITTED || !(history->flags[t] & ISO_HAS_CTS))
+            continue;
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+            if (!touches->is_row[history->key[o]] || !iso_kind_writes(history->kind[o]))
+                continue;
+            ISO_GROW(touches->list, touches->count, touches->capacity);
+            touches->list[touches->count++] = (struct touch){history->key[o], t, o, history->cts[t]};
+        }
+    }
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct touch *one = left, *other = right;
+    if (one->key != other->key)
+        return one->key < other->key ? -1 : 1;
+    if (one->cts != other->cts)
+        return one->cts < other->cts ? -1 : 1;
+    return (one->operation > other->operation) - (one->operation < other->operation);
+}
+
+static bool starts_there(const struct touches *touches, uint32_t key)
+{
+    const struct iso_history *history = touches->history;
+    for (uint32_t i = history->initial_count; i-- > 0;)
+        if (history->initial_key[i] == key)
+            return history->initial_of_key[i] == touches->there;
+    return history->initial_value == touches->there;
+}
+
+/* The writes from `first` to before `end` are one transaction's of one key, and `was_there` is what they found. */
+static void read_run(const struct touches *touches, uint32_t first, uint32_t end, bool was_there, uint64_t since)
+{
+    struct iso_history *history = touches->history;
+    uint32_t t = touches->list[first].transaction;
+    bool only_touches = was_there && history->flags[t] & ISO_HAS_STS && since <= history->sts[t];
+    for (uint32_t i = first; i < end; i++)
+        only_touches &= iso_kind_of(history, touches->list[i].operation) == ISO_WRITE &&
+                        history->value[touches->list[i].operation] == touches->there;
+    for (uint32_t i = first; only_touches && i < end; i++)
+        history->kind[touches->list[i].operation] = ISO_READ;
+}
+
+static void read_all(const struct touches *touches)
+{
+    const struct iso_history *history = touches->history;
+    bool was_there = false;
+    uint64_t since = 0;
+    for (uint32_t i = 0, end; i < touches->count; i = end) {
+        const struct touch *touch = &touches->list[i];
+        bool is_first = !i || touch[-1].key != touch->key;
+        if (is_first) {
+            was_there = starts_there(touches, touch->key);
+            since = 0;
+        }
+        for (end = i + 1; end < touches->count && touches->list[end].key == touch->key &&
+                          touches->list[end].transaction == touch->transaction;
+             end++)
+            ;
+        bool is_shared = end < touches->count && touches->list[end].key == touch->key &&
+                         touches->list[end].cts == touch->cts; /* another's of the same place */
+        is_shared |= !is_first && touch[-1].cts == touch->cts;
+        uint32_t last = touches->list[end - 1].operation;
+        if (!is_shared)
+            read_run(touches, i, end, was_there, since);
+        was_there = history->value[last] == touches->there;
+        since = touch->cts;
+    }
+}
+
+void iso_history_read_touches(struct iso_history *history)
+{
+    struct touches touches = {.history = history};
+    if (!iso_atoms_find(&history->atoms, "true", 4, &touches.there))
+        return;
+    touches.is_row = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *touches.is_row);
+    find_rows(&touches);
+    collect(&touches);
+    if (touches.count)
+        qsort(touches.list, touches.count, sizeof *touches.list, compare);
+    read_all(&touches);
+    iso_free(touches.list);
+    iso_free(touches.is_row);
+}

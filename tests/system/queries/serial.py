@@ -1,0 +1,182 @@
+"""Random transactions on a table of three rows, run at snapshot isolation as PostgreSQL does and recorded with its
+snapshots; then `isochron check --level ser`, and every order of the committed transactions tried out: each query must return
+what it returned, and the writers of each row keep the order of their commits.
+
+A query is placed by its snapshot: where a row has a state again that it had before, an order that the snapshots exclude may
+explain the results as well; such histories are only checked for what no order explains. Each answer's evidence must be
+confirmed, and each violation explained.
+
+    serial.py PROGRAM HISTORIES SEED
+"""
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, HISTORIES, SEED = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+ROWS = (1, 2, 3)
+CONDITIONS = [None, ">= 1", "= 0", "= 1", "= 2"]
+
+
+def matches(condition, value):
+    if condition is None:
+        return True
+    operator, constant = condition.split()
+    return value >= int(constant) if operator == ">=" else value == int(constant)
+
+
+def ask(rows, condition):
+    return sorted(row for row, value in rows.items() if matches(condition, value))
+
+
+class Transaction:
+    def __init__(self, number, active, committed, now):
+        running = [other.xid for other in active]
+        self.xid = 701 + number
+        self.snapshot = (min(running + [self.xid]), self.xid, running)
+        self.view, self.start = dict(committed), now
+        self.operations, self.wrote, self.cts = [], set(), None
+
+    def operate(self, draw):
+        if draw.random() < 0.5:
+            condition = draw.choice(CONDITIONS)
+            self.operations.append(("q", condition, ask(self.view, condition)))
+            return
+        row = draw.choice(ROWS)
+        self.wrote.add(row)
+        if row in self.view and draw.random() < 0.3:
+            self.operations.append(("d", row))
+            del self.view[row]
+        else:
+            self.view[row] = draw.randint(0, 2)
+            self.operations.append(("w", row, self.view[row]))
+
+    def record(self):
+        least, most, running = self.snapshot
+        record = {"tid": str(self.xid), "sid": str(self.xid), "ops": [spell(one) for one in self.operations],
+                  "snapshot": f"{least}:{most}:{','.join(map(str, sorted(running)))}"}
+        if self.wrote:
+            record["xid"] = self.xid
+        if self.cts is None:
+            record["status"] = "aborted"
+        return record
+
+
+def spell(operation):
+    if operation[0] == "d":
+        return {"t": "d", "row": f"t/{operation[1]}"}
+    if operation[0] == "w":
+        return {"t": "w", "row": f"t/{operation[1]}", "cells": {"v": operation[2]}}
+    query = {"t": "q", "table": "t", "rows": {str(row): {} for row in operation[2]}}
+    if operation[1]:
+        query["where"] = "v " + operation[1]
+    return query
+
+
+def run(draw):
+    """What was there at first, all transactions, and the states that each row went through."""
+    initial = {row: draw.randint(0, 2) for row in ROWS if draw.random() < 0.6}
+    committed, changed, active, everything, now = dict(initial), {}, [], [], 0
+    states = {row: [initial.get(row)] for row in ROWS}
+    count = draw.randint(2, 5)
+    while len(everything) < count or active:
+        now += 1
+        if len(everything) < count and (not active or draw.random() < 0.35):
+            active.append(Transaction(len(everything), active, committed, now))
+            everything.append(active[-1])
+            continue
+        transaction = draw.choice(active)
+        if len(transaction.operations) < 4 and draw.random() < 0.7:
+            transaction.operate(draw)
+            continue
+        active.remove(transaction)
+        if not transaction.operations or any(changed.get(row, 0) > transaction.start for row in transaction.wrote):
+            continue
+        transaction.cts = now
+        for row in transaction.wrote:
+            changed[row] = now
+            committed.pop(row, None)
+            if row in transaction.view:
+                committed[row] = transaction.view[row]
+            states[row].append(committed.get(row))
+    return initial, everything, states
+
+
+def explains(initial, order):
+    rows, last = dict(initial), {}
+    for transaction in order:
+        if any(last.get(row, 0) > transaction.cts for row in transaction.wrote):
+            return False
+        last.update((row, transaction.cts) for row in transaction.wrote)
+        for operation in transaction.operations:
+            if operation[0] == "q" and ask(rows, operation[1]) != operation[2]:
+                return False
+            if operation[0] == "d":
+                rows.pop(operation[1], None)
+            elif operation[0] == "w":
+                rows[operation[1]] = operation[2]
+    return True
+
+
+def returns(states, committed):
+    """Whether a row has a state again that it had and lost, or is deleted and there again at once."""
+    deleted = any(("d", row) in transaction.operations and row in transaction.view
+                  for transaction in committed for row in transaction.wrote)
+    return deleted or any(len(set(of_row)) < len(of_row) for of_row in states.values())
+
+
+def isochron(*arguments):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True)
+
+
+def judge(folder, records):
+    history, verdict, evidence = (os.path.join(folder, name) for name in ("h.jsonl", "v.json", "e.jsonl"))
+    with open(history, "w") as file:
+        file.writelines(json.dumps(record) + "\n" for record in records)
+    answer = isochron("check", "--level", "ser", "--json", "--evidence", evidence, history)
+    with open(verdict, "w") as file:
+        file.write(answer.stdout)
+    outcome = json.loads(answer.stdout)["verdict"] if answer.stdout else answer.stderr
+    faults = []
+    if outcome in ("holds", "violated") and isochron("verify", history, evidence).returncode:
+        faults.append("its evidence is not confirmed")
+    if outcome == "violated" and "contradiction" not in isochron("explain", history, verdict).stdout:
+        faults.append("it is not explained")
+    return outcome, faults
+
+
+def check(folder, seed, seen):
+    initial, everything, states = run(random.Random(seed))
+    committed = [transaction for transaction in everything if transaction.cts is not None]
+    if not committed:
+        return []
+    records = [transaction.record() for transaction in everything]
+    if initial:
+        records.insert(0, {"tid": "i", "sid": "i", "xid": 700, "snapshot": "700:700:", "ops": [
+            {"t": "w", "row": f"t/{row}", "cells": {"v": value}} for row, value in initial.items()]})
+    outcome, faults = judge(folder, records)
+    expected = "holds" if any(explains(initial, order) for order in itertools.permutations(committed)) else "violated"
+    seen[expected] += 1
+    if outcome != expected and not (outcome == "violated" and returns(states, committed)):
+        faults.append(f"{outcome}, and all orders together say: {expected}")
+    return [f"seed {seed}: {fault}\n" + "\n".join(map(json.dumps, records)) for fault in faults]
+
+
+def main():
+    seen, faults = {"holds": 0, "violated": 0}, []
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(SEED, SEED + HISTORIES):
+            faults += check(folder, seed, seen)
+    for fault in faults[:3]:
+        print("\n".join("# " + line for line in fault.splitlines()))
+    good = not faults and seen["violated"] >= HISTORIES // 100
+    print("ok" if good else "not ok", f"1 - {HISTORIES} histories with queries say at ser what all orders say:",
+          f"{seen['violated']} violated")
+    print("1..1")
+    return 0 if good else 1
+
+
+sys.exit(main())
