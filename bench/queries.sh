@@ -1,0 +1,36 @@
+#!/bin/bash
+# Queries beside reads of the same rows, one by one: `check` of three histories in turn, ROUNDS (3) times each. Part of `make bench`.
+#
+# The ratios are the figures to quote. TRANSACTIONS (1000000) of which 5% read 20 rows.
+set -eu
+cd "$(dirname "$0")/.."
+BUILD=${BUILD:-build}
+ROUNDS=${ROUNDS:-3}
+TRANSACTIONS=${TRANSACTIONS:-1000000}
+folder=$BUILD/bench
+kinds="points ranges conditions"
+mkdir -p "$folder"
+trap 'rm -f "$folder"/queries-*' EXIT
+for kind in $kinds; do
+    /usr/bin/python3 bench/queries.py "$kind" "$TRANSACTIONS" "$folder/queries-$kind.jsonl"
+done
+for ((round = 0; round < ROUNDS; round++)); do
+    for kind in $kinds; do
+        /usr/bin/time -a -o "$folder/queries-$kind.times" -f '%e %U %S %M' \
+            "$BUILD/isochron" check --quiet "$folder/queries-$kind.jsonl" >"$folder/queries-output"
+        grep -q '^holds' "$folder/queries-output" || { echo "bench/queries.sh: $kind does not hold" >&2; exit 1; }
+    done
+done
+median() { sort -n | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'; }
+echo "## $TRANSACTIONS transactions, 5% of them reads of 20 rows"
+echo
+echo "| 20 rows read by | seconds | of points | processor seconds | of points | MB |"
+echo "|---|---|---|---|---|---|"
+for kind in $kinds; do
+    seconds=$(awk '{ print $1 }' "$folder/queries-$kind.times" | median)
+    work=$(awk '{ print $2 + $3 }' "$folder/queries-$kind.times" | median)
+    memory=$(awk '{ print $4 / 1024 }' "$folder/queries-$kind.times" | median)
+    [ "$kind" != points ] || { first=$seconds; first_work=$work; }
+    awk -v kind="$kind" -v s="$seconds" -v f="$first" -v w="$work" -v g="$first_work" -v m="$memory" \
+        'BEGIN { printf "| %s | %.2f | %.2f | %.2f | %.2f | %.0f |\n", kind, s, s / f, w, w / g, m }'
+done
