@@ -70,6 +70,20 @@ static uint32_t points_at(const struct iso_timeline *timeline, uint32_t instant)
     return count;
 }
 
+/* Those of them that stand to its left. */
+static uint32_t points_before(const struct iso_timeline *timeline, uint32_t instant)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < timeline->point_count; i++) {
+        if (timeline->points[i].instant != instant)
+            continue;
+        if (!timeline->points[i].side)
+            return count;
+        count++;
+    }
+    return 0;
+}
+
 static void place_instants(const struct iso_timeline *timeline, struct iso_timeline_layout *layout)
 {
     uint32_t count = timeline->instant_count;
@@ -83,7 +97,7 @@ static void place_instants(const struct iso_timeline *timeline, struct iso_timel
         double step = larger(base, (double)(POINT * (crowd + 1)));
         for (uint64_t more = 2; time && more <= BREAK; more *= 2)
             step += time / more < shortest ? 0 : base / 5 < STRETCH ? base / 5 : STRETCH;
-        x += i ? step : (double)(POINT * crowd) / 2;
+        x += i ? step : larger((double)(POINT * crowd) / 2, (double)(POINT * points_before(timeline, i)));
         layout->breaks[i] = time && time / BREAK > shortest;
         layout->instants[i] = x;
     }

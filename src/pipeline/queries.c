@@ -1,6 +1,7 @@
 /* Queries of tables: what they did not return (rowsets/rowsets.h), beside the engine.
  *
- * Begins when a source has cells, or with the first row or query that a record has: without them nothing is kept. The engine
+ * Begins when a source has cells, or, where there are only records, with the first row or query that one has: without them
+ * nothing is kept. The engine
  * for row sets is given what aion is given, and judges a query once, when it is final; so each of its findings is final.
  */
 #include "pipeline/pipeline_private.h"
@@ -140,7 +141,7 @@ static bool has_rows(const struct iso_history *block)
 
 void pipeline_queries_block(struct iso_pipeline *pipeline, const struct iso_history *block)
 {
-    if (!pipeline->queries.engine && has_rows(block))
+    if (!pipeline->queries.engine && !pipeline->join && has_rows(block))
         pipeline_need_queries(pipeline);
     if (pipeline->queries.engine)
         iso_rowsets_block(pipeline->queries.engine, block);
@@ -164,11 +165,25 @@ static void note_whole(struct iso_pipeline *pipeline, const struct iso_history *
     }
 }
 
+/* No source has cells: of its rows nothing is kept. */
+static void leave(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t transaction)
+{
+    if (!block->ranges.count || iso_status_of(block, transaction) != ISO_COMMITTED)
+        return;
+    for (uint32_t i = 0; i < block->ranges.count; i++) {
+        bool is_its = block->ranges.list[i].transaction == transaction && block->ranges.list[i].form == ISO_SET_QUERY;
+        pipeline->stats.excused[ISO_UNJUDGED_COLUMN] += is_its;
+        pipeline->stats.excused_reads += is_its;
+    }
+}
+
 void pipeline_queries_add(void *context, const struct iso_history *block, uint32_t transaction)
 {
     struct iso_pipeline *pipeline = context;
-    if (!pipeline->queries.engine)
+    if (!pipeline->queries.engine) {
+        leave(pipeline, block, transaction);
         return;
+    }
     note_whole(pipeline, block, transaction);
     iso_rowsets_add(pipeline->queries.engine, transaction);
 }
