@@ -12,23 +12,24 @@ static uint32_t key_of(const struct iso_history *history, struct iso_json_text t
                                                                         : ISO_NONE;
 }
 
-/* Transactions of a finished history have their number in it. */
-static uint32_t writer_of(const struct iso_history *history, struct iso_json_text tid)
-{
-    iso_atom atom;
-    if (!tid.at || !iso_atoms_find(&history->atoms, tid.at, tid.length, &atom))
-        return ISO_NONE;
-    for (uint32_t t = 0; t < history->transaction_count; t++)
-        if (history->tid[t] == atom)
-            return t;
-    return ISO_NONE;
-}
-
 /* An instance is a transaction and a key, whichever of its queries shows it. */
 struct asking {
     struct iso_verdict *verdict;
     struct iso_number_map found[ISO_AXIOMS]; /* by transaction and key */
+    struct iso_number_map by_tid;            /* transactions, once a writer is to be named */
 };
+
+static uint32_t writer_of(struct asking *asking, struct iso_json_text tid)
+{
+    const struct iso_history *history = asking->verdict->history;
+    iso_atom atom;
+    if (!tid.at || !iso_atoms_find(&history->atoms, tid.at, tid.length, &atom))
+        return ISO_NONE;
+    bool is_made = asking->by_tid.count;
+    for (uint32_t t = 0; !is_made && t < history->transaction_count; t++)
+        iso_number_map_put(&asking->by_tid, history->tid[t], t);
+    return iso_number_map_get(&asking->by_tid, atom);
+}
 
 static bool is_new(struct asking *asking, const struct iso_violation *violation)
 {
@@ -61,7 +62,7 @@ static void take_finding(void *context, const struct iso_rowsets_finding *findin
     verdict->counts[violation.axiom]++;
     if (!iso_verdict_keeps(verdict, &violation))
         return;
-    violation.writer_expected = writer_of(history, finding->writer);
+    violation.writer_expected = writer_of(asking, finding->writer);
     violation.expected = iso_verdict_text(verdict, finding->expected.at, finding->expected.length);
     violation.actual = iso_verdict_text(verdict, finding->actual.at, finding->actual.length);
     iso_verdict_keep(verdict, &violation);
@@ -92,6 +93,7 @@ void judge_queries(enum iso_level level, struct iso_verdict *verdict)
     iso_rowsets_check(verdict->history, &asked, &stats);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         iso_number_map_release(&asking.found[axiom]);
+    iso_number_map_release(&asking.by_tid);
     for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++) {
         verdict->unjudged[reason] += stats.reasons[reason];
         verdict->reads_unjudged += stats.reasons[reason];

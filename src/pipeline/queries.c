@@ -104,7 +104,6 @@ void pipeline_need_queries(struct iso_pipeline *pipeline)
         return;
     iso_rowsets_options_init(&options);
     options.level = pipeline->options.seeks_order ? ISO_SI : pipeline->options.engine.level;
-    options.scan_limit = pipeline->options.scan_limit;
     options.retention = pipeline->options.engine.retention;
     options.initial_is_known = !pipeline->join || iso_join_initial_is_known(pipeline->join);
     options.type_of = type_of;
@@ -147,20 +146,36 @@ void pipeline_queries_block(struct iso_pipeline *pipeline, const struct iso_hist
         iso_rowsets_block(pipeline->queries.engine, block);
 }
 
+/* Sets of the block from the transaction's first one on. */
+static uint32_t first_set(const struct iso_history *block, uint32_t transaction)
+{
+    uint32_t low = 0, high = block->ranges.count;
+    ISO_BISECT(low, high, middle, block->ranges.list[middle].transaction < transaction);
+    return low;
+}
+
+/* The transaction's next query from set `*next` on; NULL: there are no more. */
+static const struct iso_range *next_query(const struct iso_history *block, uint32_t transaction, uint32_t *next)
+{
+    while (*next < block->ranges.count && block->ranges.list[*next].transaction == transaction) {
+        const struct iso_range *set = &block->ranges.list[(*next)++];
+        if (set->form == ISO_SET_QUERY)
+            return set;
+    }
+    return NULL;
+}
+
 /* Once it is known that all that was there has been said, that is so of each table that is asked for. */
 static void note_whole(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t transaction)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
-    uint32_t low = 0, high = block->ranges.count;
-    if (!pipeline->join || !high || !iso_join_initial_is_known(pipeline->join))
+    const struct iso_range *query;
+    uint32_t next = first_set(block, transaction);
+    if (!pipeline->join || !iso_join_initial_is_known(pipeline->join))
         return;
-    ISO_BISECT(low, high, middle, block->ranges.list[middle].transaction < transaction);
-    for (; low < block->ranges.count && block->ranges.list[low].transaction == transaction; low++) {
-        const struct iso_range *set = &block->ranges.list[low];
+    while ((query = next_query(block, transaction, &next))) {
         struct iso_json_text table;
-        if (set->form != ISO_SET_QUERY)
-            continue;
-        table.at = iso_atom_text(&block->atoms, set->table, buffer, &table.length);
+        table.at = iso_atom_text(&block->atoms, query->table, buffer, &table.length);
         iso_rowsets_whole(pipeline->queries.engine, table);
     }
 }
@@ -168,12 +183,10 @@ static void note_whole(struct iso_pipeline *pipeline, const struct iso_history *
 /* No source has cells: of its rows nothing is kept. */
 static void leave(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t transaction)
 {
-    if (!block->ranges.count || iso_status_of(block, transaction) != ISO_COMMITTED)
-        return;
-    for (uint32_t i = 0; i < block->ranges.count; i++) {
-        bool is_its = block->ranges.list[i].transaction == transaction && block->ranges.list[i].form == ISO_SET_QUERY;
-        pipeline->stats.excused[ISO_UNJUDGED_COLUMN] += is_its;
-        pipeline->stats.excused_reads += is_its;
+    uint32_t next = first_set(block, transaction);
+    while (iso_status_of(block, transaction) == ISO_COMMITTED && next_query(block, transaction, &next)) {
+        pipeline->stats.excused[ISO_UNJUDGED_COLUMN]++;
+        pipeline->stats.excused_reads++;
     }
 }
 

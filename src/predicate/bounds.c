@@ -15,8 +15,7 @@ struct iso_json_text iso_key_parts(struct iso_json_text key)
     return (struct iso_json_text){key.at + before, key.length - before};
 }
 
-/* Takes the part before the next comma off `rest`; false: there is none left. */
-static bool take_part(struct iso_json_text *rest, struct iso_json_text *part)
+bool iso_key_take_part(struct iso_json_text *rest, struct iso_json_text *part)
 {
     if (!rest->at)
         return false;
@@ -110,7 +109,7 @@ static bool split(const struct iso_bounds *bounds, struct iso_json_text text, st
         parts[(*count)++] = text;
         return true;
     }
-    while (take_part(&rest, &parts[*count]))
+    while (iso_key_take_part(&rest, &parts[*count]))
         if (++*count > bounds->part_count)
             return false;
     return true;

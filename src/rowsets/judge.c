@@ -296,7 +296,7 @@ static uint32_t count_parts(struct iso_json_text text)
 {
     struct iso_json_text part;
     uint32_t count = 0;
-    while (rowsets_take_part(&text, &part))
+    while (iso_key_take_part(&text, &part))
         count++;
     return count;
 }

@@ -154,7 +154,7 @@ static struct iso_json_text key_part(struct judge *judge, uint32_t number)
 {
     struct iso_json_text rest = rowsets_text(&judge->engine->atoms, judge->row.parts, judge->parts_buffer), part;
     uint32_t count = 0;
-    while (rowsets_take_part(&rest, &part) && count < number)
+    while (iso_key_take_part(&rest, &part) && count < number)
         count++;
     return part;
 }

@@ -11,20 +11,6 @@
 
 /* ---- parts ---- */
 
-bool rowsets_take_part(struct iso_json_text *rest, struct iso_json_text *part)
-{
-    if (!rest->at)
-        return false;
-    const char *comma = rest->length ? memchr(rest->at, ',', rest->length) : NULL;
-    *part = *rest;
-    rest->at = comma ? comma + 1 : NULL;
-    if (comma) {
-        part->length = (size_t)(comma - part->at);
-        rest->length -= part->length + 1;
-    }
-    return true;
-}
-
 /* As bounds have it: no zero leads. Of 64 bits. */
 bool rowsets_is_integer(struct iso_json_text part, int64_t *number)
 {
@@ -91,7 +77,7 @@ int rowsets_compare_keys(struct iso_json_text left, struct iso_json_text right)
 {
     struct iso_json_text one, other;
     for (;;) {
-        bool has = rowsets_take_part(&left, &one), other_has = rowsets_take_part(&right, &other);
+        bool has = iso_key_take_part(&left, &one), other_has = iso_key_take_part(&right, &other);
         if (!has || !other_has)
             return has - other_has;
         int order = compare_part(one, other);
@@ -119,7 +105,7 @@ static void count_parts(struct iso_rowsets *engine, const struct rowsets_row *ro
     struct iso_json_text rest = rowsets_text(&engine->atoms, row->parts, buffer), part;
     uint32_t count = 0;
     int64_t number;
-    for (; rowsets_take_part(&rest, &part); count++) {
+    for (; iso_key_take_part(&rest, &part); count++) {
         if (count >= ISO_KEY_PARTS)
             continue;
         struct rowsets_part *sorts = &table->parts[count];
@@ -255,7 +241,7 @@ static int compare_with(const struct iso_rowsets *engine, const struct rowsets_r
     if (row->is_number && bound->parts[0].kind != ISO_SCALAR_TEXT)
         return compare_numbers(row->number, bound->parts[0].number);
     rest = rowsets_text(&engine->atoms, row->parts, buffer);
-    for (uint32_t i = 0; i < count && rowsets_take_part(&rest, &part); i++) {
+    for (uint32_t i = 0; i < count && iso_key_take_part(&rest, &part); i++) {
         const struct iso_scalar *other = &bound->parts[i];
         int64_t number = 0;
         int order;

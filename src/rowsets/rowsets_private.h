@@ -254,7 +254,6 @@ void rowsets_order_remove(struct iso_rowsets *engine, uint32_t row);
 void rowsets_order_narrow(const struct iso_rowsets *engine, const struct rowsets_table *table,
                           const struct iso_bounds *bounds, struct rowsets_place *from, struct rowsets_place *to);
 int rowsets_compare_keys(struct iso_json_text left, struct iso_json_text right);
-bool rowsets_take_part(struct iso_json_text *rest, struct iso_json_text *part);
 bool rowsets_is_integer(struct iso_json_text part, int64_t *number);
 
 /* queue.c */
