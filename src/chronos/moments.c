@@ -40,14 +40,14 @@ static void doubt(struct judging *judging, const struct chronos_extra *read, con
 
 /* ---- rc ---- */
 
-/* The start of the session's next transaction that has one, as a bound: a point was over by then. */
+/* The start of the session's next committed transaction that has one, as a bound: a point was over by then. */
 static uint64_t end_of_point(const struct chronos *check, uint32_t transaction)
 {
     const struct iso_history *history = check->history;
     uint32_t session = history->session[transaction], end = history->session_first[session + 1];
     for (uint32_t i = check->place_in_session[transaction] + 1; check->options->session_order && i < end; i++) {
         uint32_t next = history->session_order[i];
-        if (history->flags[next] & ISO_HAS_STS)
+        if ((history->flags[next] & (ISO_STATUS_MASK | ISO_HAS_STS)) == (ISO_COMMITTED | ISO_HAS_STS))
             return history->sts[next] + 1;
     }
     return UINT64_MAX;
@@ -102,8 +102,9 @@ static void judge_committed(struct judging *judging, const struct chronos_extra 
         struct chronos_look look = chronos_look_of(judging->index, &reads[i]);
         uint64_t low, high;
         bool moves = bounds_of(judging, reads[i].operation, &low, &high);
-        uint64_t found = low ? chronos_first_right(judging->index, &look, low, high) : 0;
-        if (!found)
+        bool is_one = low == high; /* which may be 0 */
+        uint64_t found = is_one ? low : chronos_first_right(judging->index, &look, low, high);
+        if (is_one ? !chronos_right_at(judging->index, &look, low) : !found)
             doubt(judging, &reads[i], &look, low, high);
         else if (moves)
             judging->low = found;
@@ -141,7 +142,7 @@ static void judge_fixed(struct judging *judging, const struct chronos_extra *rea
     bool is_lock = chronos_is_lock(history->kind[read->operation]);
     uint64_t bound = chronos_bound(history, judging->transaction, read->operation) +
                      (is_lock && !is_point(judging) && judging->index->are_positions);
-    if (!bound || !chronos_right_at(judging->index, &look, bound))
+    if (!chronos_right_at(judging->index, &look, bound))
         doubt(judging, read, &look, bound, bound);
 }
 

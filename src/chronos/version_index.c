@@ -102,7 +102,7 @@ static void build_key(struct chronos_index *index, uint32_t key)
     struct order order = {index->check->history, index->versions, key};
     uint32_t first = index->first[key], count = index->first[key + 1] - first;
     order_ties(index, key);
-    if (index->check->lists)
+    if (iso_key_is_list(index->check->history, key))
         grow_list(index, key);
     for (uint32_t i = 0; i < count; i++)
         index->by_value[first + i] = first + i;
