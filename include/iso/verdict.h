@@ -85,6 +85,9 @@ struct iso_violation {
     uint32_t operation;   /* the operation at fault, or ISO_NONE */
     struct iso_value expected, actual;       /* INT and EXT */
     uint32_t writer_expected, writer_actual; /* INT and EXT; ISO_NONE: the initial value, or nobody */
+    bool has_moments;                        /* EXT at rc and stale: a read had a choice of moments, */
+    uint64_t first_moment, last_moment;      /* from the first one left to it (stale: that was the last one left) to
+                                              * the last; UINT64_MAX: without an end */
     uint32_t snapshot_violation; /* SNAPSHOT_ORDER: index into the history's `snapshot_violations`, else ISO_NONE */
 };
 

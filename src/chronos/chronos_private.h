@@ -91,6 +91,7 @@ struct chronos_suspect {
     uint32_t writer;   /* of the expected version */
     uint32_t prefix;   /* a list: how many of the elements that were read are others' */
     uint64_t bound;    /* a version is visible, and none of the future, below it; 0: that of the read */
+    uint64_t look;     /* with `bound`: the bound at which another value was expected */
 };
 
 /* An external read that is judged at a time of its own. */

@@ -161,6 +161,11 @@ static void report_suspect(struct chronos_shard *shard, const struct writers *wr
                                       .writer_expected = suspect->writer,
                                       .writer_actual = ISO_NONE,
                                       .snapshot_violation = ISO_NONE};
+    if (suspect->bound) {
+        violation.has_moments = true;
+        violation.first_moment = suspect->look ? suspect->look - 1 : 0;
+        violation.last_moment = suspect->bound == UINT64_MAX ? UINT64_MAX : suspect->bound - 1;
+    }
     if (!iso_verdict_keeps(shard->verdict, &violation)) /* only counted */
         violation.kind = ISO_KIND_NONE;
     else if (suspect->prefix == ISO_NONE)

@@ -30,7 +30,8 @@ static void doubt(struct judging *judging, const struct chronos_extra *read, con
                                       .expected = chronos_initial_version(index, look->key),
                                       .writer = ISO_NONE,
                                       .prefix = read->prefix,
-                                      .bound = limit};
+                                      .bound = limit,
+                                      .look = expected};
     if (newest != ISO_NONE) {
         suspect.expected = index->versions[newest].value;
         suspect.writer = index->versions[newest].writer;
