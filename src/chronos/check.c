@@ -78,8 +78,7 @@ static void index_versions(struct chronos *check)
     check->slices = check->shards;
     check->parts = 1;
     check->index = chronos_index_new(check);
-    check->place_in_session =
-        iso_allocate(((size_t)history->transaction_count + 1) * sizeof *check->place_in_session);
+    check->place_in_session = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *check->place_in_session);
     for (uint32_t i = 0; i < history->transaction_count; i++)
         check->place_in_session[history->session_order[i]] = i;
 }

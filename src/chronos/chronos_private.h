@@ -63,9 +63,9 @@ struct chronos_contested {
 struct chronos {
     const struct iso_history *history;
     const struct iso_check_options *options;
-    bool si; /* reads look at the start, not at the commit */
-    bool overlaps;       /* writers of a key may overlap: NOCONFLICT is not judged */
-    bool each_statement; /* only what is read behind own writes is internal */
+    bool si;                        /* reads look at the start, not at the commit */
+    bool overlaps;                  /* writers of a key may overlap: NOCONFLICT is not judged */
+    bool each_statement;            /* only what is read behind own writes is internal */
     unsigned shards, slices, parts; /* shards = slices * parts, and one of these is 1 */
     struct chronos_events reads, commits;
     uint32_t most_operations; /* of a transaction */

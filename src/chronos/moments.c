@@ -95,8 +95,8 @@ static void judge_committed(struct judging *judging, const struct chronos_extra 
 {
     const struct chronos *check = judging->shard->check;
     const struct iso_history *history = check->history;
-    uint64_t end = is_point(judging) ? end_of_point(check, judging->transaction)
-                                     : history->cts[judging->transaction] + 1;
+    uint64_t end =
+        is_point(judging) ? end_of_point(check, judging->transaction) : history->cts[judging->transaction] + 1;
     judging->low = start_bound(check, judging->transaction);
     judging->high = end > judging->low ? end : judging->low;
     for (uint32_t i = 0; i < count; i++) {

@@ -200,7 +200,8 @@ void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, 
     if (prefix == seen.value &&
         (prefix == 0 || memcmp(elements, shard->check->lists[key].elements, prefix * sizeof *elements) == 0))
         return;
-    chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, prefix, 0, 0});
+    chronos_add_suspect(shard,
+                        &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, prefix, 0, 0});
 }
 
 /* ---- both ---- */

@@ -153,8 +153,8 @@ struct chronos_look chronos_look_of(const struct chronos_index *index, const str
     const struct chronos_list *list = &index->check->lists[look.key];
     const iso_atom *elements = history->element + history->list_first[look.value];
     look.value = read->prefix;
-    look.is_of_nobody = read->prefix > list->count || (read->prefix && memcmp(elements, list->elements,
-                                                                              read->prefix * sizeof *elements) != 0);
+    look.is_of_nobody = read->prefix > list->count ||
+                        (read->prefix && memcmp(elements, list->elements, read->prefix * sizeof *elements) != 0);
     return look;
 }
 

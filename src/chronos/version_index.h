@@ -23,8 +23,8 @@ struct chronos_version {
 
 struct chronos_index {
     const struct chronos *check;
-    uint32_t *first;                 /* by key: into `versions`, in their order; one more at the end */
-    uint32_t *by_value;              /* the same places, by value and then in their order */
+    uint32_t *first;    /* by key: into `versions`, in their order; one more at the end */
+    uint32_t *by_value; /* the same places, by value and then in their order */
     struct chronos_version *versions;
     bool are_positions; /* timestamps are positions among snapshots */
 };

@@ -37,16 +37,20 @@ static void put_choice(struct iso_argument *argument, const struct read *read)
 {
     uint64_t first = read->moment.at;
     if (read->claim->is_past)
-        argue_step(argument, "All that it read at its snapshot has to be from one moment: what it read before leaves %M, "
-                             "and no later one.", first);
+        argue_step(argument,
+                   "All that it read at its snapshot has to be from one moment: what it read before leaves %M, "
+                   "and no later one.",
+                   first);
     else if (first == read->last)
         argue_step(argument, "The only moment left to it is %M.", first);
     else if (read->last == UINT64_MAX)
         argue_step(argument, "The moments left to it, after its start and what it read before, are those from %M on.",
                    first);
     else
-        argue_step(argument, "The moments left to it, between its start and its commit and not before those of what it "
-                             "read before, are those from %M to %M.", first, read->last);
+        argue_step(argument,
+                   "The moments left to it, between its start and its commit and not before those of what it "
+                   "read before, are those from %M to %M.",
+                   first, read->last);
 }
 
 static void put_moment(struct iso_argument *argument, const struct read *read)

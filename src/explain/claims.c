@@ -286,8 +286,7 @@ static void take_moments(struct reading *reading, const struct iso_reported *rep
     if (!reported->moments.has_until)
         return;
     reading->claim.first_moment = stamp_of(history, reported->moments.read_at);
-    reading->claim.last_moment =
-        *reported->moments.until ? stamp_of(history, reported->moments.until) : UINT64_MAX;
+    reading->claim.last_moment = *reported->moments.until ? stamp_of(history, reported->moments.until) : UINT64_MAX;
 }
 
 /* ---- the whole ---- */

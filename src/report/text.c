@@ -169,8 +169,9 @@ static const char *explain_read(enum iso_violation_kind kind, enum iso_level lev
     case ISO_AGGREGATE:
         return "The rows that were there and match give another value.";
     default:
-        return level == ISO_SER  ? "An older version: a newer one was committed before this transaction committed."
-               : level == ISO_RC ? "An older version: a newer one was committed before the first moment left to this read."
+        return level == ISO_SER ? "An older version: a newer one was committed before this transaction committed."
+               : level == ISO_RC
+                   ? "An older version: a newer one was committed before the first moment left to this read."
                : level == ISO_STALE_READS
                    ? "No moment up to its start has this version and all that the transaction read before it."
                    : "An older version: a newer one was committed before the snapshot of this read.";
@@ -424,7 +425,7 @@ static void put_gaps(struct iso_output *output, const struct iso_verdict *verdic
         iso_output_text(output, " not judged for NOCONFLICT: made under a lock, without a timestamp of their own "
                                 "(\"ots\").\n");
     }
-    if (verdict->per_operation)
+    if (verdict->per_operation && verdict->level == ISO_SI)
         iso_output_text(output, "  Operations have timestamps of their own: this is a statement about each "
                                 "operation's snapshot, weaker than snapshot isolation.\n");
 }

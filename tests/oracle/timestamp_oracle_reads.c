@@ -45,8 +45,7 @@ uint32_t expected_writer(const struct oracle *oracle, const struct external_read
     for (uint32_t w = 0; w < oracle->history->transaction_count; w++) {
         bool visible = has_moments(oracle) ? oracle->times.transactions[w].cts <= oracle->expected_at
                                            : is_visible(oracle, read, w);
-        if (has_version(oracle, read, w) && visible &&
-            (newest == NONE || version_below(oracle, read->key, newest, w)))
+        if (has_version(oracle, read, w) && visible && (newest == NONE || version_below(oracle, read->key, newest, w)))
             newest = w;
     }
     return newest;
@@ -127,8 +126,8 @@ static void judge_register_read(struct oracle *oracle, struct findings *findings
         struct external_read read = {t, i, &operation->key};
         struct instance wrong;
         oracle->reads_externally[t][i] = true;
-        enum read_verdict verdict = has_moments(oracle) ? judge_by_moments(oracle, &read, NONE, &wrong)
-                                                        : judge_register(oracle, &read, &wrong);
+        enum read_verdict verdict =
+            has_moments(oracle) ? judge_by_moments(oracle, &read, NONE, &wrong) : judge_register(oracle, &read, &wrong);
         note_external(oracle, findings, verdict, &wrong);
         return;
     }
