@@ -27,13 +27,12 @@
 
 #include "generate/draw.h"
 #include "generate/plant.h"
+#include "generate/sites.h"
 #include "iso/history.h"
 #include "iso/verdict.h"
 
 /* In which order transactions leave. RANDOM: each waits among some thousands that leave in random order. */
 enum iso_generate_order { ISO_ORDER_COMMIT, ISO_ORDER_START, ISO_ORDER_RANDOM };
-
-enum { ISO_GENERATE_SITES = 64 };
 
 struct iso_generate_options {
     uint32_t sessions, transactions, operations, keys; /* each at least 1; planted ones come on top */

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "generate/generate.h"
-#include "generate/sites.h"
 #include "generate/table.h"
 
 #define NEVER UINT64_MAX

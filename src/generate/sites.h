@@ -15,8 +15,11 @@
 #ifndef ISO_GENERATE_SITES_H
 #define ISO_GENERATE_SITES_H
 
+#include <stdbool.h>
+
 #include "base/rng.h"
-#include "generate/generate.h"
+
+enum { ISO_GENERATE_SITES = 64 };
 
 /* What a site has of a key. */
 struct site_version {
