@@ -9,6 +9,8 @@
 #include "iso/error.h"
 #include "prove_sql/lower_private.h"
 
+enum { MOST_ROUNDS = 100 }; /* of a FOR, where --unroll says nothing */
+
 void refuse(struct lowering *lowering, size_t byte, const char *format, ...)
 {
     char text[ISO_ERROR_TEXT];

@@ -36,7 +36,7 @@
 bool iso_prove_is_sql(const char *source, size_t length);
 
 /* Reads `source`, which it copies, into an empty program, and finishes it. The run list stands `repeats` times. A FOR of
- * more than `unroll` rounds is refused. */
+ * more than `unroll` rounds (0: 100) is refused. */
 enum iso_status iso_prove_read_sql(struct iso_prove_program *program, const char *file, const char *source,
                                    size_t length, uint32_t repeats, uint32_t unroll, struct iso_error *error);
 
