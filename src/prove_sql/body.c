@@ -191,6 +191,8 @@ static void read_declaration(struct reader *reader)
     if (not_null)
         need(reader, "null");
     struct value value = value_null(lowering);
+    if (is(reader, ";"))
+        lowering->span = (struct iso_prove_span){0, 0}; /* nothing to show */
     if (take(reader, "default") || take(reader, ":=") || take(reader, "="))
         value = take_expression(reader, WORDS(";"));
     uint32_t number = declare(lowering, name, type);

@@ -209,6 +209,8 @@ static void read_rule(struct line *line, enum iso_prove_rule_kind kind, uint32_t
     struct lowering *lowering = line->lowering;
     struct rule rule = {.kind = kind, .name = take_label(line)};
     const char *end = line->end;
+    if (!rule.name)
+        take_sign(line, ":");
     skip(line);
     while (end > line->at && strchr(" \t\r;", end[-1]))
         end--;
