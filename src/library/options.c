@@ -16,7 +16,7 @@ static const struct option {
     uint64_t most;
     const char *choices;
 } table[] = {
-    {"level", OPTION_CHOICE, PLACE(level), 0, "si|ser|adya-si|gsi|strong-si|strict-ser"},
+    {"level", OPTION_CHOICE, PLACE(level), 0, ISO_LEVEL_WORDS},
     {"engine", OPTION_CHOICE, PLACE(engine), 0, "auto|chronos|aion|polygraph"},
     {"on-bad-record", OPTION_CHOICE, PLACE(on_bad_record), 0, "fail|skip"},
     {"evidence", OPTION_TEXT, PLACE(evidence), 0, NULL},
@@ -25,10 +25,12 @@ static const struct option {
     {"allow-unjudged", OPTION_FLAG, PLACE(judge.allow_unjudged), 1, NULL},
     {"any-order", OPTION_FLAG, PLACE(judge.any_order), 1, NULL},
     {"midway", OPTION_FLAG, PLACE(midway), 1, NULL},
+    {"ranges", OPTION_FLAG, PLACE(ranges), 1, NULL},
     {"final-only", OPTION_FLAG, PLACE(stream.final_only), 1, NULL},
     {"threads", OPTION_SMALL, PLACE(threads), 1024, NULL},
     {"max-violations", OPTION_SMALL, PLACE(judge.times.max_violations), UINT32_MAX, NULL},
     {"max-per-key", OPTION_SMALL, PLACE(judge.times.max_per_key), UINT32_MAX, NULL},
+    {"scan-limit", OPTION_SMALL, PLACE(stream.scan_limit), UINT32_MAX, NULL},
     {"hlc-bits", OPTION_SMALL, PLACE(stream.hlc_bits), 63, NULL},
     {"timeout", OPTION_NUMBER, PLACE(timeout_ms), UINT64_MAX, NULL},
     {"drift", OPTION_NUMBER, PLACE(judge.order.drift), UINT64_MAX, NULL},
@@ -143,14 +145,11 @@ unsigned library_threads(const struct iso_options *options)
 
 struct iso_judge_options library_judge_options(const struct iso_options *options)
 {
-    /* In the order of the option's words. */
-    static const enum iso_model models[] = {ISO_MODEL_SI,  ISO_MODEL_SER,       ISO_MODEL_ADYA_SI,
-                                            ISO_MODEL_GSI, ISO_MODEL_STRONG_SI, ISO_MODEL_STRICT_SER};
     struct iso_judge_options judge = options->judge;
     judge.engine = (enum iso_judge_engine)options->engine;
     judge.times.session_order = !options->no_session_order;
     judge.times.threads = library_threads(options);
-    judge.order.model = models[options->level];
+    judge.order.model = (enum iso_model)options->level;
     judge.order.timeout = (double)options->timeout_ms / 1000;
     judge.order.memory = options->memory;
     judge.order.max_findings = judge.times.max_violations;
