@@ -621,6 +621,8 @@ static void read_statement(struct reader *reader)
     struct lowering *lowering = reader->lowering;
     if (is_at(reader, reader->at + 1, ":=") || is_at(reader, reader->at + 1, "=")) {
         read_assignment(reader);
+        if (!failed(lowering))
+            need(reader, ";");
         return;
     }
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)

@@ -755,7 +755,14 @@ static void add_combos(struct lowering *lowering, const struct scope *scope, str
 void find_combos(struct lowering *lowering, const struct scope *outer, struct from *from, struct combos *combos)
 {
     struct scope scope = {outer, from, NULL};
+    uint64_t product = 1;
     *combos = (struct combos){.width = from->count, .fails = NONE};
+    for (uint32_t i = 0; i < from->count && product <= MOST_COMBOS; i++)
+        product *= rows_of(from->entries[i].table);
+    if (product > MOST_COMBOS) {
+        refuse(lowering, lowering->span.begin, "a query of more than %d combinations of rows", MOST_COMBOS);
+        return;
+    }
     add_combos(lowering, &scope, combos, 0);
 }
 

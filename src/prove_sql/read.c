@@ -346,7 +346,7 @@ enum iso_status iso_prove_read_sql(struct iso_prove_program *program, const char
                                 .source = source,
                                 .length = length,
                                 .repeats = repeats,
-                                .unroll = unroll,
+                                .unroll = unroll ? unroll : MOST_ROUNDS,
                                 .zero = NONE,
                                 .one = NONE};
     char *copy = iso_copy_text(source, length); /* `source` may end anywhere */
