@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "iso/version.h"
 #include "report/report_private.h"
 
 /* From the strongest levels to the weakest. */
@@ -123,7 +124,8 @@ void iso_report_levels_json(struct iso_output *output, const struct iso_levels_r
     const char *between = "";
     struct iso_verdict all = {0};
     struct iso_reported_totals totals = report_totals(report->history, &all);
-    iso_text_format(&text, "{\"level\":\"%s\",\"engine\":\"%s\"", report->all ? "all" : "strongest", report->engine);
+    iso_text_format(&text, "{\"isochron\":\"%s\",\"level\":\"%s\",\"engine\":\"%s\"", ISO_VERSION,
+                    report->all ? "all" : "strongest", report->engine);
     if (report->has_least)
         iso_text_format(&text, ",\"at_least\":\"%s\",\"verdict\":\"%s\"", iso_level_name(report->least),
                         iso_outcome_name(iso_answers_outcome(report->answers, report->least)));
