@@ -20,6 +20,7 @@ struct implying {
     uint64_t *moments;             /* of a row's versions */
     uint32_t moment_count, moment_capacity;
     struct iso_text key;
+    uint32_t left;  /* queries that were not looked at */
     bool is_unsure; /* of the query at hand: not all that it means is known */
 };
 
@@ -156,6 +157,7 @@ static void index_commits(struct implying *implying)
 /* Aggregates and bags may be the same before and behind a change: of them nothing is implied. */
 static void imply_of_query(struct implying *implying, struct iso_rowsets *engine, struct rowsets_query *query)
 {
+    implying->left--;
     struct judge *judge = &implying->judge;
     bool is_ready = judge_open(judge, engine, query) && !judge->has_aggregates && !judge->has_bag;
     implying->is_unsure = !is_ready;
@@ -172,6 +174,16 @@ static bool is_sought(const struct iso_history *history)
            (history->snapshot || history->xid || history->without_sts != ISO_NONE);
 }
 
+/* Of a transaction that did not say what its snapshot was nothing is taken, and nothing implied. */
+static uint32_t count_queries(const struct iso_history *history)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < history->ranges.count; i++)
+        count += history->ranges.list[i].form == ISO_SET_QUERY &&
+                 iso_status_of(history, history->ranges.list[i].transaction) == ISO_COMMITTED;
+    return count;
+}
+
 void iso_rowsets_imply(struct iso_history *history)
 {
     struct iso_rowsets_options options;
@@ -184,8 +196,10 @@ void iso_rowsets_imply(struct iso_history *history)
     struct iso_rowsets *engine = iso_rowsets_new(&options);
     rowsets_take_all(engine, history);
     index_commits(&implying);
+    implying.left = count_queries(history);
     while (engine->queue.count)
         imply_of_query(&implying, engine, (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->queue).value);
+    history->ranges.not_implied += implying.left;
     history_add(history, &implying.additions);
     history->ranges.are_implied = true;
     history_additions_release(&implying.additions);
