@@ -202,6 +202,9 @@ bool iso_join_promises_order(const char *kind);
 /* Whether all that was there before the stream has been said, so that nothing else was. */
 bool iso_join_initial_is_known(const struct iso_join *join);
 
+/* Whether that is known, or will never be. */
+bool iso_join_start_is_settled(const struct iso_join *join);
+
 /* Whether inputs of the join's change streams have watermarks that the pipeline's must wait for. */
 bool iso_join_has_watermarks(const struct iso_join *join);
 

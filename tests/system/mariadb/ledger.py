@@ -5,12 +5,13 @@
     ledger.py --port PORT --database NAME [option...]     the options of application.py, and as there a record a line on stdout
 
 Ids are never used again. Every second write of a row leaves its cells to the change stream.
+Amounts are many, so that two entries seldom share the greatest: then it is not known which of them a max has read.
 """
 import sys
 
 import application
 
-ACCOUNTS, PER_ACCOUNT, SPAN = 20, 5, 30
+ACCOUNTS, PER_ACCOUNT, SPAN, AMOUNTS = 20, 5, 30, 1_000_000
 TABLES = """
 CREATE TABLE entries (id INT AUTO_INCREMENT PRIMARY KEY, account INT NOT NULL, amount BIGINT, fee DECIMAL(12,2),
     status VARCHAR(10) COLLATE utf8mb4_bin DEFAULT 'open', note TEXT COLLATE utf8mb4_bin, KEY (account));
@@ -92,7 +93,7 @@ class Ledger(application.Session):
 
     def add_entry(self, transaction, account):
         note = self.chance.choice(["n1", "n2", None])
-        amount, fee = self.chance.randrange(100), f"{self.chance.randrange(1000)}.{self.chance.randrange(10)}"
+        amount, fee = self.chance.randrange(AMOUNTS), f"{self.chance.randrange(AMOUNTS)}.{self.chance.randrange(10)}"
         transaction.cursor.execute("INSERT INTO entries (account, amount, fee, note) VALUES (%s, %s, %s, %s)", (account, amount, fee, note))
         self.tell_written(transaction, transaction.cursor.lastrowid,
                           {"account": account, "amount": amount, "fee": fee, "status": "open", "note": note})

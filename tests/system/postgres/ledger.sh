@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 many=${1:-1000}
 . "$here/../../support/opening.sh"
 . "$here/chain.sh"
-plan 13
+plan 14
 
 # With schemas, so that columns have types: the greatest of some values is not known else.
 connector_options() {
@@ -71,6 +71,8 @@ done
 sources_of ser
 judge ser
 is ser '0 ["holds",[]]' "$verdict_and_counts" "SERIALIZABLE holds at snapshot isolation"
+judge order --level ser
+is order '0 ["holds","holds",0]' '[.verdict, .order, .reads_unjudged]' "and has an order of its transactions, of rows, ranges and sums"
 
 # What Kafka holds is captured, and what clients say altered: a row that a query lacks, one too many, another sum.
 sources_of rr
