@@ -240,17 +240,19 @@ static void imply(struct implying *implying, uint32_t row, iso_atom parts, uint6
                           (struct history_addition){query->index, header, key, ISO_READ, has_seen ? 1 : ISO_ABSENT});
 }
 
-/* The first change behind the query's moment (`step` 1), or the last one before it (-1), of versions from `i` on. */
+/* The first change behind the query's moment (`step` 1), or the last one before it (-1), of versions from `i` on. Where the
+ * transaction wrote the row itself, what others wrote before is before it, and what they wrote later is behind it, anyway. */
 static void imply_next(struct implying *implying, uint32_t row, iso_atom parts, uint32_t i, int step)
 {
     bool is_later = step > 0;
     for (; i < implying->moment_count; i += (uint32_t)step) {
         see_standing(&implying->judge, row, parts, implying->moments[i] + is_later, &implying->other);
         enum difference difference = differs(implying);
-        implying->is_unsure |= difference == NOT_KNOWN;
+        bool is_own = implying->judge.row.is_own;
         if (difference == SAME)
             continue;
-        if (difference == OTHER)
+        implying->is_unsure |= difference == NOT_KNOWN && !is_own;
+        if (difference == OTHER || is_own)
             imply(implying, row, parts, implying->moments[i], !is_later);
         return;
     }
