@@ -240,6 +240,17 @@ static void imply(struct implying *implying, uint32_t row, iso_atom parts, uint6
                           (struct history_addition){query->index, header, key, ISO_READ, has_seen ? 1 : ISO_ABSENT});
 }
 
+/* Whether the query's transaction wrote the row, before it asked or later. */
+static bool is_own(const struct implying *implying, uint32_t row)
+{
+    const struct iso_rowsets *engine = implying->judge.engine;
+    for (uint32_t c = engine->rows[row].cells; c != ISO_NONE; c = engine->cells[c].next)
+        for (uint32_t v = 0; v < engine->cells[c].count; v++)
+            if (engine->versions[engine->cells[c].first + v].tid == implying->judge.query->tid)
+                return true;
+    return false;
+}
+
 /* The first change behind the query's moment (`step` 1), or the last one before it (-1), of versions from `i` on. Where the
  * transaction wrote the row itself, what others wrote before is before it, and what they wrote later is behind it, anyway. */
 static void imply_next(struct implying *implying, uint32_t row, iso_atom parts, uint32_t i, int step)
@@ -248,11 +259,11 @@ static void imply_next(struct implying *implying, uint32_t row, iso_atom parts, 
     for (; i < implying->moment_count; i += (uint32_t)step) {
         see_standing(&implying->judge, row, parts, implying->moments[i] + is_later, &implying->other);
         enum difference difference = differs(implying);
-        bool is_own = implying->judge.row.is_own;
         if (difference == SAME)
             continue;
-        implying->is_unsure |= difference == NOT_KNOWN && !is_own;
-        if (difference == OTHER || is_own)
+        bool is_known = difference == OTHER || is_own(implying, row);
+        implying->is_unsure |= !is_known;
+        if (is_known)
             imply(implying, row, parts, implying->moments[i], !is_later);
         return;
     }
