@@ -76,7 +76,7 @@ binlog() { # level name database: what the log says of the records
 }
 
 # Isochron finds at si what the log says, and nothing else. Snapshots almost always are what the server says, and the log knows when they
-# are not: of some 38,000 GTIDs of BINLOG_GTID_POS twelve were off by a commit.
+# are not: a session that asks at once with another may get its position (docs/attach-mysql.md).
 same_as_log() { # name what
     local reads='[.violations[] | select(.axiom == "EXT" or .axiom == "INT") | .tids[]] | unique'
     local conflicts='[.violations[] | select(.axiom == "NOCONFLICT") | [.tids[0], .tids[1], .key]] | sort'

@@ -11,7 +11,7 @@ databases=(kept lost committed strict)
 prefix=app
 . "$here/../../support/opening.sh"
 . "$here/chain.sh"
-plan 16
+plan 15
 
 chain_stop() {
     "$connect" stop "$work/connect"
