@@ -35,13 +35,15 @@ static enum iso_status need_no_stream(const struct iso_history *history, struct 
 
 enum iso_status iso_judge_finish(struct iso_history *history, uint64_t *repeats, struct iso_error *error)
 {
+    struct iso_rowsets_options known;
     enum iso_status status = need_no_stream(history, error);
+    judge_know_columns(&known);
     if (status == ISO_OK && repeats)
         *repeats = iso_history_drop_repeats(history);
     if (status == ISO_OK)
         status = iso_history_finish(history, error);
     if (status == ISO_OK)
-        iso_rowsets_imply(history);
+        iso_rowsets_imply(history, &known);
     return status;
 }
 
