@@ -157,6 +157,33 @@ static bool read_operation(struct reader *reader, uint32_t *transaction, uint32_
     return end_array(reader);
 }
 
+/* The number of an operation in its transaction, which may be known only later: 1 + the number. */
+static bool read_op(struct reader *reader, uint32_t *op)
+{
+    struct iso_json_number number;
+    if (!iso_json_integer(&reader->json, &number))
+        return false;
+    if (number.negative || number.bits >= ISO_NONE - 1)
+        return wrong(reader, "an operation's number");
+    *op = (uint32_t)number.bits + 1;
+    return true;
+}
+
+/* From the number to 1 + the operation. */
+static bool find_op(struct reader *reader, uint32_t transaction, uint32_t *op)
+{
+    const struct iso_history *history = reader->history;
+    if (!*op || transaction >= history->transaction_count)
+        return true;
+    uint32_t first = history->first_operation[transaction], end = history->first_operation[transaction + 1];
+    if (*op > end - first) {
+        struct iso_json_text text = {"beyond its transaction's last", 29};
+        return missing(reader, "an operation", &text);
+    }
+    *op += first;
+    return true;
+}
+
 static int find_name(const char *const *names, int count, const struct iso_json_text *text)
 {
     for (int i = 0; i < count; i++) {
@@ -191,27 +218,35 @@ static bool read_literal(struct reader *reader)
                 return false;
             continue;
         }
+        if (iso_json_is(&name, "op") && !literal.read) {
+            if (!read_op(reader, &literal.read))
+                return false;
+            continue;
+        }
         int found = find_name(evidence_literal_names, EVIDENCE_LITERALS, &name);
         if (found < 0 || kind >= 0)
             return wrong(reader,
                          "one of \"order\", \"reads\", \"not_reads\", \"before\", \"placed\", \"not_placed\", and "
-                         "\"key\"");
+                         "\"key\", \"op\"");
         kind = found;
         literal.kind = (enum iso_literal_kind)kind;
         if (!read_terms(reader, &literal))
             return false;
     }
     bool reads = literal.kind == ISO_LITERAL_READS || literal.kind == ISO_LITERAL_NOT_READS;
-    if (reader->json.code == ISO_JSON_FINE && (kind < 0 || (literal.b == ISO_NONE && !reads) ||
-                                               (literal.key == ISO_NONE) != (literal.kind == ISO_LITERAL_BEFORE)))
+    if (reader->json.code == ISO_JSON_FINE &&
+        (kind < 0 || (literal.b == ISO_NONE && !reads) ||
+         (literal.key == ISO_NONE) != (literal.kind == ISO_LITERAL_BEFORE) || (literal.read && !reads)))
         return wrong(reader, "a whole literal");
+    if (reader->json.code == ISO_JSON_FINE && !find_op(reader, literal.a, &literal.read))
+        return false;
     iso_evidence_literal(reader->evidence, literal);
     return reader->json.code == ISO_JSON_FINE;
 }
 
-enum { TYPE = 1, FROM = 2, TO = 4, KEY = 8, VIA = 16 };
+enum { TYPE = 1, FROM = 2, TO = 4, KEY = 8, VIA = 16, OP = 32 };
 
-static const char *const edge_members[] = {"type", "from", "to", "key", "via"};
+static const char *const edge_members[] = {"type", "from", "to", "key", "via", "op"};
 
 static bool read_edge(struct reader *reader)
 {
@@ -224,7 +259,7 @@ static bool read_edge(struct reader *reader)
         return false;
     while (iso_json_member(json, &name)) {
         bool fine;
-        if (!mark(reader, edge_members, 5, &name, &seen)) {
+        if (!mark(reader, edge_members, 6, &name, &seen)) {
             fine = false;
         } else if (iso_json_is(&name, "type")) {
             fine = iso_json_string(json, &text) && (kind = find_name(evidence_edge_names, EVIDENCE_EDGES, &text)) >= 0;
@@ -235,9 +270,11 @@ static bool read_edge(struct reader *reader)
             fine = read_event(reader, &edge.to);
         } else if (iso_json_is(&name, "key")) {
             fine = read_key(reader, &edge.key);
+        } else if (iso_json_is(&name, "op")) {
+            fine = read_op(reader, &edge.read);
         } else {
             fine = iso_json_is(&name, "via") ? read_transaction(reader, true, &edge.via)
-                                             : wrong(reader, "type, from, to, key or via");
+                                             : wrong(reader, "type, from, to, key, via or op");
         }
         if (!fine)
             return false;
@@ -245,8 +282,12 @@ static bool read_edge(struct reader *reader)
     unsigned expected = TYPE | FROM | TO;
     if (kind == ISO_EDGE_WR || kind == ISO_EDGE_WW || kind == ISO_EDGE_RW)
         expected |= KEY | (kind == ISO_EDGE_RW ? VIA : 0);
+    if (kind == ISO_EDGE_WR || kind == ISO_EDGE_RW)
+        expected |= seen & OP;
     if (json->code == ISO_JSON_FINE && (kind < 0 || seen != expected))
         return wrong(reader, "a whole edge");
+    if (json->code == ISO_JSON_FINE && !find_op(reader, (kind == ISO_EDGE_RW ? edge.from : edge.to) / 2, &edge.read))
+        return false;
     edge.kind = (enum iso_edge_kind)(kind < 0 ? 0 : kind);
     iso_evidence_edge(reader->evidence, edge);
     return json->code == ISO_JSON_FINE;

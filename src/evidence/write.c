@@ -39,6 +39,12 @@ static void write_read(struct writer *writer, uint32_t transaction, uint32_t ope
     iso_output_format(writer->output, ",%" PRIu32 "]", operation - writer->history->first_operation[transaction]);
 }
 
+/* Of the transaction that reads, where each read is one of its own. */
+static void write_op(struct writer *writer, uint32_t transaction, uint32_t read)
+{
+    iso_output_format(writer->output, ",\"op\":%" PRIu32, read - 1 - writer->history->first_operation[transaction]);
+}
+
 static void write_order(struct writer *writer)
 {
     const struct iso_evidence *evidence = writer->evidence;
@@ -63,6 +69,8 @@ static void write_literal(struct writer *writer, const struct iso_literal *liter
     iso_output_char(writer->output, ']');
     if (literal->key != ISO_NONE)
         write_key(writer, literal->key);
+    if (literal->read)
+        write_op(writer, literal->a, literal->read);
     iso_output_char(writer->output, '}');
 }
 
@@ -78,6 +86,8 @@ static void write_edge(struct writer *writer, const struct iso_edge *edge)
         LITERAL(writer->output, ",\"via\":");
         write_tid(writer, edge->via);
     }
+    if (edge->read)
+        write_op(writer, (edge->kind == ISO_EDGE_RW ? edge->from : edge->to) / 2, edge->read);
     iso_output_char(writer->output, '}');
 }
 

@@ -175,14 +175,14 @@ static bool is_begin(uint32_t event)
 
 static bool is_commit(const struct checker *checker, uint32_t event)
 {
-    return iso_model_is_serial(checker->evidence->model) ? !(event & 1) : event & 1;
+    return iso_model_is_one_event(checker->evidence->model) ? !(event & 1) : event & 1;
 }
 
 static bool takes_part(const struct checker *checker, uint32_t event)
 {
     return event / 2 < checker->history->transaction_count &&
            iso_status_of(checker->history, event / 2) != ISO_ABORTED &&
-           !((event & 1) && iso_model_is_serial(checker->evidence->model));
+           !((event & 1) && iso_model_is_one_event(checker->evidence->model));
 }
 
 /* The literals that an edge needs, at most two; false if the edge is none. */
@@ -202,19 +202,19 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
                history->session[from] == history->session[to] && checker->place[from] < checker->place[to] &&
                iso_status_of(history, from) == ISO_COMMITTED;
     case ISO_EDGE_WR:
-        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_READS, to, from, edge->key});
+        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_READS, to, from, edge->key, 0});
         return commit_begin && needs[0];
     case ISO_EDGE_WW:
-        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_ORDER, from, to, edge->key});
+        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_ORDER, from, to, edge->key, 0});
         return commit_begin && needs[0];
     case ISO_EDGE_RW:
-        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_READS, from, edge->via, edge->key});
+        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_READS, from, edge->via, edge->key, 0});
         if (edge->via != ISO_NONE)
-            needs[1] = literal_of(checker, (struct iso_literal){ISO_LITERAL_ORDER, edge->via, to, edge->key});
+            needs[1] = literal_of(checker, (struct iso_literal){ISO_LITERAL_ORDER, edge->via, to, edge->key, 0});
         return is_begin(edge->from) && is_commit(checker, edge->to) && from != to && needs[0] &&
                (edge->via == ISO_NONE || needs[1]) && writes_key(checker, to, edge->key);
     case ISO_EDGE_BEFORE:
-        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE});
+        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE, 0});
         return needs[0];
     case ISO_EDGE_TIME:
         return iso_model_needs_times(checker->evidence->model) && is_commit(checker, edge->from) &&
