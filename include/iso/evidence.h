@@ -152,6 +152,13 @@ struct iso_finding {
                      * with its initial elements, or has one more often than it was appended; else ISO_NONE */
 };
 
+/* Accept at a weak level: which of several writers of one value a read saw. */
+struct iso_choice {
+    uint32_t operation; /* the read */
+    uint32_t writer;    /* ISO_NONE: the initial value */
+};
+#define ISO_NO_CHOICE 0xfffffffeu
+
 struct iso_evidence {
     enum iso_model model;
     uint64_t drift;          /* how far the clients' clocks may differ, in nanoseconds */
@@ -160,6 +167,8 @@ struct iso_evidence {
     bool accepts;
     uint32_t *events; /* accept */
     uint32_t event_count, event_capacity;
+    struct iso_choice *choices; /* by operation, ascending */
+    uint32_t choice_count, choice_capacity;
     struct iso_finding finding; /* reject without a graph */
     struct iso_lemma *lemmas;   /* reject by lemmas */
     uint32_t lemma_count, lemma_capacity;
@@ -177,6 +186,10 @@ void iso_evidence_lemma(struct iso_evidence *evidence, enum iso_lemma_kind kind,
 void iso_evidence_literal(struct iso_evidence *evidence, struct iso_literal literal);
 void iso_evidence_edge(struct iso_evidence *evidence, struct iso_edge edge);
 void iso_evidence_event(struct iso_evidence *evidence, uint32_t event);
+void iso_evidence_add_choice(struct iso_evidence *evidence, struct iso_choice choice);
+
+/* Who wrote what the operation read, as a choice says; ISO_NO_CHOICE: none is about it. */
+uint32_t iso_evidence_choice(const struct iso_evidence *evidence, uint32_t operation);
 
 /* What cycles are called: Adya's names, and those of well-known special cases. */
 enum iso_anomaly {

@@ -17,7 +17,7 @@ struct reader {
     struct iso_evidence *evidence;
     struct iso_error *error;
     struct iso_number_map by_tid; /* transactions */
-    bool header, last_is_lemma;
+    bool header, last_is_lemma, last_is_choice;
 };
 
 /* What stands wrong in the file ... */
@@ -349,7 +349,9 @@ static bool read_subject(struct reader *reader)
     if (!read_operation(reader, &transaction, &operation))
         return false;
     struct iso_evidence *evidence = reader->evidence;
-    if (reader->last_is_lemma) {
+    if (reader->last_is_choice) {
+        evidence->choices[evidence->choice_count - 1].operation = operation;
+    } else if (reader->last_is_lemma) {
         evidence->lemmas[evidence->lemma_count - 1].operation = operation;
     } else {
         evidence->finding.transaction = transaction;
@@ -358,14 +360,27 @@ static bool read_subject(struct reader *reader)
     return true;
 }
 
-enum { ORDER = 1, FINDING = 2, LEMMA = 4, LITERALS = 8, EDGES = 16, READ = 32, OTHER = 64 };
+/* {"saw":tid,"read":[tid,op]} */
+static bool start_choice(struct reader *reader)
+{
+    struct iso_choice choice = {.operation = ISO_NONE, .writer = ISO_NONE};
+    if (!read_transaction(reader, true, &choice.writer))
+        return false;
+    iso_evidence_add_choice(reader->evidence, choice);
+    reader->last_is_choice = true;
+    return true;
+}
 
-static const char *const body_members[] = {"order", "finding", "lemma", "literals", "edges", "read", "other"};
+enum { ORDER = 1, FINDING = 2, LEMMA = 4, LITERALS = 8, EDGES = 16, READ = 32, OTHER = 64, SAW = 128 };
+
+static const char *const body_members[] = {"order", "finding", "lemma", "literals", "edges", "read", "other", "saw"};
 
 /* Which members a line has: all that its kind has, and no other. */
 static bool is_whole(const struct reader *reader, unsigned seen)
 {
     const struct iso_evidence *evidence = reader->evidence;
+    if (reader->last_is_choice)
+        return seen == (SAW | READ);
     if (!reader->last_is_lemma)
         return seen == ORDER || seen == (FINDING | READ | OTHER);
     const struct iso_lemma *lemma = &evidence->lemmas[evidence->lemma_count - 1];
@@ -380,12 +395,12 @@ static bool read_body(struct reader *reader)
     struct iso_json_text name;
     unsigned seen = 0;
     bool begun = false;
-    reader->last_is_lemma = false;
+    reader->last_is_lemma = reader->last_is_choice = false;
     if (!iso_json_enter_object(&reader->json))
         return false;
     while (iso_json_member(&reader->json, &name)) {
         bool fine;
-        if (!mark(reader, body_members, 7, &name, &seen))
+        if (!mark(reader, body_members, 8, &name, &seen))
             fine = false;
         else if (!begun && iso_json_is(&name, "order"))
             fine = read_each(reader, add_event);
@@ -393,6 +408,8 @@ static bool read_body(struct reader *reader)
             fine = start_finding(reader);
         else if (!begun && iso_json_is(&name, "lemma"))
             fine = start_lemma(reader);
+        else if (!begun && iso_json_is(&name, "saw"))
+            fine = start_choice(reader);
         else if (reader->last_is_lemma && iso_json_is(&name, "literals"))
             fine = read_each(reader, read_literal);
         else if (reader->last_is_lemma && iso_json_is(&name, "edges"))
@@ -402,13 +419,14 @@ static bool read_body(struct reader *reader)
         else if (begun && iso_json_is(&name, "other"))
             fine = read_transaction(reader, true, &reader->evidence->finding.other);
         else
-            fine = wrong(reader, "\"order\", \"finding\" or \"lemma\" first, and then what belongs to it");
+            fine = wrong(reader, "\"order\", \"saw\", \"finding\" or \"lemma\" first, and then what belongs to it");
         if (!fine)
             return false;
         begun = true;
     }
     if (reader->json.code == ISO_JSON_FINE && !is_whole(reader, seen))
-        return wrong(reader, "a whole order, finding (read, other) or lemma (literals, and edges or read)");
+        return wrong(reader,
+                     "a whole order, choice (saw, read), finding (read, other) or lemma (literals, and edges or read)");
     return reader->json.code == ISO_JSON_FINE;
 }
 

@@ -56,6 +56,15 @@ static void write_order(struct writer *writer)
     }
 }
 
+static void write_choice(struct writer *writer, const struct iso_choice *choice)
+{
+    uint32_t transaction = iso_history_owner(writer->history, choice->operation);
+    LITERAL(writer->output, "{\"saw\":");
+    write_tid(writer, choice->writer);
+    write_read(writer, transaction, choice->operation);
+    LITERAL(writer->output, "}\n");
+}
+
 static void write_literal(struct writer *writer, const struct iso_literal *literal)
 {
     bool events = literal->kind == ISO_LITERAL_BEFORE;
@@ -135,6 +144,8 @@ void iso_evidence_write(struct iso_output *output, const struct iso_history *his
         write_order(&writer);
     else if (evidence->finding.kind != ISO_FINDING_NONE)
         write_finding(&writer, &evidence->finding);
+    for (uint32_t i = 0; evidence->accepts && i < evidence->choice_count; i++)
+        write_choice(&writer, &evidence->choices[i]);
     for (uint32_t i = 0; !evidence->accepts && i < evidence->lemma_count; i++)
         write_lemma(&writer, &evidence->lemmas[i]);
 }
