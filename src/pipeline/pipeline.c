@@ -9,7 +9,7 @@
 
 void iso_pipeline_options_init(struct iso_pipeline_options *options)
 {
-    *options = (struct iso_pipeline_options){.max_violations = 1000};
+    *options = (struct iso_pipeline_options){.max_violations = 1000, .scan_limit = ISO_SCAN_LIMIT};
     iso_aion_options_init(&options->engine);
     options->engine.finality_timeout_ms = 0;
     options->engine.max_per_key = 1000;
@@ -104,7 +104,8 @@ struct iso_inputs *iso_pipeline_inputs(struct iso_pipeline *pipeline)
 
 void iso_pipeline_route(struct iso_pipeline *pipeline, const char *topic, struct iso_decoder *decoder, bool whole_rows)
 {
-    if (decoder->cells)
+    pipeline->queries.of_ranges |= decoder->ranges;
+    if (decoder->cells || decoder->ranges)
         pipeline_need_queries(pipeline);
     if (!routes_add(&pipeline->routes, topic, decoder, whole_rows) || !pipeline->join)
         return;
@@ -126,6 +127,8 @@ void iso_pipeline_initial(struct iso_pipeline *pipeline, const struct iso_histor
 void iso_pipeline_begins(struct iso_pipeline *pipeline, int64_t offset)
 {
     pipeline->doubts.midway |= offset > 0 && !pipeline->options.join.initial_known;
+    if (pipeline->doubts.midway)
+        pipeline_queries_midway(pipeline);
 }
 
 /* ---- transactions, to the engine ---- */

@@ -42,6 +42,7 @@ struct app_stream_options {
         "format=NAME, framed=true (Confluent framing), registry=URL, login=FILE\n" \
         "(USER:PASSWORD for it), schema=FILE, and of change streams value=COLUMN,\n" \
         "cells=true|A;B (columns by themselves), identity=full|default, tables=A;B, marker=COLUMN,\n" \
+        "of history ranges=true (row sets of plain keys),\n" \
         "reported=yes|no, lossy=yes|no, xa=yes|no,\n" \
         "collation=ci|binary|C, compression=NAME; each connector's README says\n" \
         "what they do. May be given often."), \
@@ -84,6 +85,9 @@ struct app_stream_options {
         "which must then contain every write to these tables."), \
     APP_ROW_FLAG("strict-coverage", APP_STREAM_PLACE(owner, pipeline.strict_coverage), \
         "Such operations make the verdict undecided."), \
+    APP_ROW_COUNT("scan-limit", "N", APP_STREAM_PLACE(owner, pipeline.scan_limit), 1, UINT32_MAX, \
+        "A query that looks at more than N (10000) rows is not judged, but for\n" \
+        "the rows that it has."), \
     APP_ROW_SECONDS("grace", "SECONDS", APP_STREAM_PLACE(owner, grace), 0, 86400, \
         "How long a transaction may last and be on its way (10). Beside a change\n" \
         "stream clients need no watermarks: by Kafka's message times it is known\n" \

@@ -82,6 +82,7 @@ static enum iso_status copy_all(struct app_rounds *rounds, bool is_final, struct
 {
     struct iso_history all;
     iso_history_init(&all);
+    all.ranges.limit = rounds->options->pipeline.scan_limit;
     for (uint32_t t = 0; t < rounds->collected.transaction_count; t++)
         iso_history_copy(&all, &rounds->collected, t);
     iso_history_copy_initial(&all, &rounds->collected);
