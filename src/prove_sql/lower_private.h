@@ -3,7 +3,7 @@
 #define ISO_PROVE_SQL_LOWER_PRIVATE_H
 
 #include "base/memory.h"
-#include "prove_sql/read.h"
+#include "prove/program.h"
 #include "sql/sql.h"
 
 #define NONE ISO_NONE
