@@ -27,7 +27,8 @@ CFLAGS_ALL := -std=c11 $(OPTIMISE) $(SYMBOLS) -Wall -Wextra $(WERROR) $(HARDENED
               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer $(VALIDATING) $(FAULTS)) $(CFLAGS)
 LDFLAGS_ALL := -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 # libcurl and libmicrohttpd are loaded when a run needs them (base/shared_library.h).
-LIBRARIES := -lrdkafka -lzstd -llz4 -lsnappy -lcadical -lstdc++ -lm
+# libpg_query has no package of its shared library alone (src/sql).
+LIBRARIES := -lrdkafka -lzstd -llz4 -lsnappy -lcadical -lstdc++ -l:libpg_query.a -l:libprotobuf-c.a -lm
 # librdkafka starts its threads by thrd_create, which gcc's thread sanitizer does not know: see there.
 C11_THREADS = $(if $(filter thread,$(SANITIZE)),$(call objects,tests/support/threads/c11_threads.c))
 # Sanitizers replace malloc themselves.

@@ -71,7 +71,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[2], iso_model_name((enum iso_model)model)) == 0)
             options.model = (enum iso_model)model;
     }
-    workload.serial = iso_model_is_serial(options.model);
+    workload.serial = options.model != ISO_MODELS && iso_model_is_serial(options.model);
     iso_history_init(&history);
     if (options.model == ISO_MODELS || !blackbox_workload_make(&workload, &history)) {
         fprintf(stderr,

@@ -61,12 +61,16 @@ strip --strip-unneeded -R .comment -R .note "$root/usr/bin/isochron"
 gzip -9n "$root/usr/share/man/man1/isochron.1"
 # What it loads when it needs it (base/shared_library.h) is named here and in deploy/debian/control.
 bill isochron application usr/bin/isochron "$(gcc -print-file-name=libcadical.a)" /usr/include/xxhash.h \
-    "/$libdir/libcurl.so.4" "/$libdir/libmicrohttpd.so.12"
+    "/$libdir/libpg_query.a" "/$libdir/libprotobuf-c.a" "/$libdir/libcurl.so.4" "/$libdir/libmicrohttpd.so.12"
 install -D -m 644 deploy/systemd/isochron@.service "$root/lib/systemd/system/isochron@.service"
 install -d "$root/etc/isochron"
 documents=$root/usr/share/doc/isochron
 install -D -m 644 deploy/example.conf "$documents/examples/example.conf"
 install -m 644 docs/options.md SECURITY.md "$documents"
+# The licences of what is linked statically want to go with it.
+for package in libpg-query-dev libprotobuf-c-dev; do
+    install -m 644 "/usr/share/doc/$package/copyright" "$documents/copyright.${package%-dev}"
+done
 for file in deploy/prometheus/rules.yml deploy/grafana/dashboard.json; do
     [ ! -e "$file" ] || install -D -m 644 "$file" "$documents/examples/$(basename "$(dirname "$file")")-$(basename "$file")"
 done

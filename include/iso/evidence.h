@@ -23,34 +23,38 @@
 #include <stdint.h>
 
 #include "iso/history.h"
+#include "iso/level.h"
 
-/* Levels of black-box checking. `ser` and `si` keep session order. */
-enum iso_model {
-    ISO_MODEL_SER,
-    ISO_MODEL_SI,
-    ISO_MODEL_ADYA_SI,
-    ISO_MODEL_GSI,
-    ISO_MODEL_STRONG_SI,
-    ISO_MODEL_STRICT_SER,
-    ISO_MODELS
-};
+/* Levels of black-box judging: those of iso/level.h, with the same numbers. */
+#define ISO_LEVEL_MODEL(name, word) ISO_MODEL_##name,
+enum iso_model { ISO_LEVEL_LIST(ISO_LEVEL_MODEL) ISO_MODELS };
+#undef ISO_LEVEL_MODEL
 
-const char *iso_model_name(enum iso_model model);
+static inline enum iso_level iso_model_level(enum iso_model model)
+{
+    return (enum iso_level)model;
+}
 
+static inline const char *iso_model_name(enum iso_model model)
+{
+    return iso_level_name(iso_model_level(model));
+}
+
+/* A transaction is one event. */
 static inline bool iso_model_is_serial(enum iso_model model)
 {
-    return model == ISO_MODEL_SER || model == ISO_MODEL_STRICT_SER;
+    return iso_level_row(iso_model_level(model))->shape == ISO_SHAPE_ONE_EVENT;
 }
 
 static inline bool iso_model_keeps_sessions(enum iso_model model)
 {
-    return model != ISO_MODEL_ADYA_SI && model != ISO_MODEL_GSI;
+    return iso_level_row(iso_model_level(model))->keeps_sessions;
 }
 
 /* gsi: U's commit comes before T's, if U had ended when T began. The others: before T's begin. */
 static inline bool iso_model_needs_times(enum iso_model model)
 {
-    return model == ISO_MODEL_GSI || model == ISO_MODEL_STRONG_SI || model == ISO_MODEL_STRICT_SER;
+    return iso_level_row(iso_model_level(model))->needs_times;
 }
 
 static inline uint32_t iso_event_begin(uint32_t transaction)

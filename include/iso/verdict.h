@@ -12,8 +12,7 @@
 #include <stdint.h>
 
 #include "iso/history.h"
-
-enum iso_level { ISO_SI, ISO_SER };
+#include "iso/level.h"
 
 /* In the order of reports. */
 enum iso_axiom { ISO_TIMESTAMP, ISO_SESSION, ISO_INT, ISO_EXT, ISO_NOCONFLICT, ISO_CDC, ISO_AXIOMS };
@@ -165,7 +164,6 @@ static inline iso_atom iso_value_element(const struct iso_value *value, uint32_t
 /* Names as they stand in JSON: "EXT", "stale", "si", "holds". NULL for ISO_KIND_NONE. */
 const char *iso_axiom_name(enum iso_axiom axiom);
 const char *iso_violation_kind_name(enum iso_violation_kind kind);
-const char *iso_level_name(enum iso_level level);
 const char *iso_outcome_name(enum iso_outcome outcome);
 enum iso_status iso_outcome_status(enum iso_outcome outcome);
 const char *iso_unjudged_name(enum iso_unjudged reason); /* "unknown-writer" */

@@ -6,10 +6,11 @@
 
 static const struct app_option options[] = {
     APP_ROW_GROUP("What to check"),
-    APP_ROW_CHOICE("level", "si|ser|adya-si|gsi|strong-si|strict-ser", PLACE(level),
+    APP_ROW_CHOICE("level", ISO_LEVEL_WORDS, PLACE(level),
                    "Snapshot isolation (the default) or serializability, both with\n"
                    "sessions in order; polygraph also has adya-si (sessions in any order)\n"
-                   "and levels that need client clocks."),
+                   "and levels that need client clocks.",
+                   .refusal = iso_level_refusal),
     APP_ROW_FLAG("no-session-order", PLACE(no_session_order),
                  "Do not require that a session sees its own earlier transactions."),
     APP_ROW_CHOICE("engine", "auto|chronos|aion|polygraph", PLACE(judge.engine),
@@ -75,13 +76,10 @@ static const struct app_option options[] = {
 /* What the options say to the engines. */
 static void complete_options(struct app_check *check)
 {
-    /* In the order of the option's words: si and ser are named the other way round than polygraph's levels. */
-    static const enum iso_model models[] = {ISO_MODEL_SI,  ISO_MODEL_SER,       ISO_MODEL_ADYA_SI,
-                                            ISO_MODEL_GSI, ISO_MODEL_STRONG_SI, ISO_MODEL_STRICT_SER};
     struct iso_judge_options *judge = &check->judge;
     judge->times.session_order = !check->no_session_order;
     judge->times.threads = app_threads(check->load.threads);
-    judge->order.model = models[check->level];
+    judge->order.model = (enum iso_model)check->level;
     judge->order.timeout = (double)check->timeout / 1000;
     judge->order.memory_in_use = app_memory_in_use;
     judge->order.max_findings = judge->times.max_violations;

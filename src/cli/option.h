@@ -28,9 +28,11 @@ struct app_option {
     size_t offset;
     uint64_t least, most;
     const char *choices;
-    const char *help;   /* lines with \n between */
-    bool argument_only; /* neither in files nor in the environment */
-    size_t given;       /* of a flag: a bool that says whether it was said at all; 0: nobody asks */
+    const char *(*refusal)(
+        const char *word); /* of a choice: why a well-known word is none of them, or NULL; optional */
+    const char *help;      /* lines with \n between */
+    bool argument_only;    /* neither in files nor in the environment */
+    size_t given;          /* of a flag: a bool that says whether it was said at all; 0: nobody asks */
 };
 
 /* Rows. `place` is the offset in the command's struct; what else a row says follows its help: .letter = 'o'. */

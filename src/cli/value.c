@@ -191,8 +191,11 @@ enum iso_status app_value_store(struct app *app, const struct app_setting *setti
         return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: expected a number from 0 to 1, such as 0.5", where);
     default:
         assert(option->type == APP_CHOICE);
-        return parse_choice(option->choices, text, place) ? ISO_OK
-                                                          : app_wrong_choice(app, where, text, option->choices);
+        if (parse_choice(option->choices, text, place))
+            return ISO_OK;
+        if (option->refusal && option->refusal(text))
+            return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: %s", where, option->refusal(text));
+        return app_wrong_choice(app, where, text, option->choices);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "iso/level.h"
 #include "verdict/reported.h"
 
 void iso_claims_init(struct iso_claims *claims, struct iso_history *finished)
@@ -260,7 +261,8 @@ static enum iso_status resolve(struct reading *reading)
 
 static bool is_serial(const char *level)
 {
-    return !strcmp(level, "ser") || !strcmp(level, "strict-ser");
+    enum iso_level known;
+    return iso_level_parse(level, strlen(level), &known) && iso_level_row(known)->shape == ISO_SHAPE_ONE_EVENT;
 }
 
 /* ---- the whole ---- */

@@ -47,11 +47,6 @@ enum iso_status iso_judge_finish(struct iso_history *history, uint64_t *repeats,
 
 /* ---- which engine ---- */
 
-static bool has_times(enum iso_model model)
-{
-    return model == ISO_MODEL_SI || model == ISO_MODEL_SER;
-}
-
 /* Snapshots and xids are PostgreSQL's. Writers that have a place and did not say where they started come from a binlog.
  */
 static bool seeks_order(const struct iso_judge_options *options, const struct iso_history *history)
@@ -66,7 +61,8 @@ static bool timestamps_judge(const struct iso_judge_options *options, const stru
 {
     if (options->engine != ISO_JUDGE_AUTO)
         return options->engine != ISO_JUDGE_POLYGRAPH;
-    return has_times(options->order.model) && history->without_sts == ISO_NONE && history->without_cts == ISO_NONE;
+    return iso_level_judged_by(iso_model_level(options->order.model), ISO_BY_CHRONOS) &&
+           history->without_sts == ISO_NONE && history->without_cts == ISO_NONE;
 }
 
 enum iso_judge_route iso_judge_route(const struct iso_judge_options *options, const struct iso_history *finished)
@@ -78,11 +74,15 @@ enum iso_judge_route iso_judge_route(const struct iso_judge_options *options, co
 
 enum iso_status iso_judge_check_options(const struct iso_judge_options *options, struct iso_error *error)
 {
-    bool is_aion = options->engine == ISO_JUDGE_AION;
-    if ((options->engine == ISO_JUDGE_CHRONOS || is_aion) && !has_times(options->order.model))
-        return iso_error_set(error, ISO_BAD_INPUT, "--level %s: %s has si and ser; --engine polygraph has it",
-                             iso_model_name(options->order.model), is_aion ? "aion" : "chronos");
-    return ISO_OK;
+    static const struct {
+        unsigned engines;
+        const char *name;
+    } by[] = {[ISO_JUDGE_AUTO] = {ISO_BY_CHRONOS | ISO_BY_ANY_ORDER, "a finished history"},
+              [ISO_JUDGE_CHRONOS] = {ISO_BY_CHRONOS, "chronos"},
+              [ISO_JUDGE_AION] = {ISO_BY_AION, "aion"},
+              [ISO_JUDGE_POLYGRAPH] = {ISO_BY_ANY_ORDER, "polygraph"}};
+    return iso_level_check(iso_model_level(options->order.model), by[options->engine].engines, by[options->engine].name,
+                           "--level", error);
 }
 
 /* ---- by timestamps ---- */
@@ -210,7 +210,7 @@ enum iso_status iso_judge(const struct iso_history *finished, const struct iso_j
     case ISO_JUDGE_TIMES:
         break;
     }
-    times.level = options->order.model == ISO_MODEL_SER ? ISO_SER : ISO_SI;
+    times.level = iso_model_level(options->order.model);
     times.overlaps = false;
     return judge_times(options, times, judgement, error) == ISO_OK ? report_any_order(options, judgement, error)
                                                                    : error->status;

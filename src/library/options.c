@@ -16,7 +16,7 @@ static const struct option {
     uint64_t most;
     const char *choices;
 } table[] = {
-    {"level", OPTION_CHOICE, PLACE(level), 0, "si|ser|adya-si|gsi|strong-si|strict-ser"},
+    {"level", OPTION_CHOICE, PLACE(level), 0, ISO_LEVEL_WORDS},
     {"engine", OPTION_CHOICE, PLACE(engine), 0, "auto|chronos|aion|polygraph"},
     {"on-bad-record", OPTION_CHOICE, PLACE(on_bad_record), 0, "fail|skip"},
     {"evidence", OPTION_TEXT, PLACE(evidence), 0, NULL},
@@ -143,14 +143,11 @@ unsigned library_threads(const struct iso_options *options)
 
 struct iso_judge_options library_judge_options(const struct iso_options *options)
 {
-    /* In the order of the option's words. */
-    static const enum iso_model models[] = {ISO_MODEL_SI,  ISO_MODEL_SER,       ISO_MODEL_ADYA_SI,
-                                            ISO_MODEL_GSI, ISO_MODEL_STRONG_SI, ISO_MODEL_STRICT_SER};
     struct iso_judge_options judge = options->judge;
     judge.engine = (enum iso_judge_engine)options->engine;
     judge.times.session_order = !options->no_session_order;
     judge.times.threads = library_threads(options);
-    judge.order.model = models[options->level];
+    judge.order.model = (enum iso_model)options->level;
     judge.order.timeout = (double)options->timeout_ms / 1000;
     judge.order.memory = options->memory;
     judge.order.max_findings = judge.times.max_violations;

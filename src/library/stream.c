@@ -78,8 +78,8 @@ static enum iso_status take_line(void *context, const char *line, size_t length,
 
 static enum iso_status check_options(const struct iso_options *options, struct iso_error *error)
 {
-    if (options->level > ISO_SER)
-        return iso_error_set(error, ISO_BAD_INPUT, "option level: a stream has si and ser");
+    if (iso_level_check((enum iso_level)options->level, ISO_BY_AION, "a stream", "option level", error) != ISO_OK)
+        return error->status;
     if (options->engine)
         return iso_error_set(error, ISO_BAD_INPUT, "option engine: a stream has its own");
     if (options->evidence)

@@ -51,6 +51,7 @@ struct iso_pipeline_options {
     unsigned hlc_bits;  /* timestamps {p,l} become p << hlc_bits | l; 0: pairs are refused */
     enum iso_on_bad_record on_bad_record;
     uint32_t max_violations; /* in the summary; 0: all */
+    uint32_t scan_limit;     /* rows that one query looks at, or keys of a range; 0: ISO_SCAN_LIMIT */
     bool strict_coverage;    /* operations on tables without a source make the verdict undecided */
     bool level_given;        /* the level was asked for, and is not just the default */
     bool final_only;         /* no tentative and no retracted lines but for what had been final */

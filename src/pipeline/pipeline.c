@@ -9,7 +9,7 @@
 
 void iso_pipeline_options_init(struct iso_pipeline_options *options)
 {
-    *options = (struct iso_pipeline_options){.max_violations = 1000};
+    *options = (struct iso_pipeline_options){.max_violations = 1000, .scan_limit = ISO_SCAN_LIMIT};
     iso_aion_options_init(&options->engine);
     options->engine.finality_timeout_ms = 0;
     options->engine.max_per_key = 1000;

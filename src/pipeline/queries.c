@@ -105,6 +105,7 @@ void pipeline_need_queries(struct iso_pipeline *pipeline)
     iso_rowsets_options_init(&options);
     options.level = pipeline->options.seeks_order ? ISO_SI : pipeline->options.engine.level;
     options.retention = pipeline->options.engine.retention;
+    options.scan_limit = pipeline->options.scan_limit;
     options.initial_is_known = !pipeline->join || iso_join_initial_is_known(pipeline->join);
     options.type_of = type_of;
     options.on_finding = report_finding;

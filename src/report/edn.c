@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "explain/record.h"
+#include "iso/level.h"
 #include "report/tools_private.h"
 
 static void put_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom)
@@ -77,14 +78,9 @@ static void put_type(struct iso_text *text, const struct iso_wrong *wrong)
 
 static const char *model_of(const char *level)
 {
-    static const struct {
-        const char *level, *model;
-    } models[] = {{"si", "strong-session-snapshot-isolation"}, {"ser", "strong-session-serializable"},
-                  {"adya-si", "snapshot-isolation"},           {"gsi", "snapshot-isolation"},
-                  {"strong-si", "strong-snapshot-isolation"},  {"strict-ser", "strict-serializable"}};
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
-        if (!strcmp(models[i].level, level))
-            return models[i].model;
+    enum iso_level known;
+    if (iso_level_parse(level, strlen(level), &known) && iso_level_row(known)->elle)
+        return iso_level_row(known)->elle;
     return "snapshot-isolation";
 }
 

@@ -5,17 +5,6 @@
 #include "base/memory.h"
 #include "report/report_private.h"
 
-static const char *name_of_level(enum iso_model model)
-{
-    static const char *const names[] = {"serializability",
-                                        "snapshot isolation",
-                                        "snapshot isolation without session order",
-                                        "generalised snapshot isolation",
-                                        "strong snapshot isolation",
-                                        "strict serializability"};
-    return names[model];
-}
-
 /* ---- findings ---- */
 
 static const char *explain_finding(const struct iso_finding *finding)
@@ -165,7 +154,7 @@ static void put_counts(struct iso_output *output, const struct iso_polygraph_res
 static void put_headline(struct iso_output *output, const struct iso_polygraph_report *report)
 {
     const struct iso_polygraph_result *result = report->result;
-    const char *level = name_of_level(report->model);
+    const char *level = iso_level_row(iso_model_level(report->model))->title;
     switch (result->outcome) {
     case ISO_HOLDS:
         iso_output_format(output, "holds: an order of the transactions gives %s\n", level);

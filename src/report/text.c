@@ -346,8 +346,7 @@ static void put_any_order(struct iso_output *output, const struct iso_verdict *v
 
 static void put_headline(struct iso_output *output, const struct iso_verdict *verdict)
 {
-    const char *level =
-        verdict->level == ISO_SI && !verdict->versions_by_commit ? "snapshot isolation" : "serializability";
+    const char *level = iso_level_row(verdict->versions_by_commit ? ISO_SER : verdict->level)->title;
     switch (verdict->outcome) {
     case ISO_HOLDS:
         iso_output_format(output, "holds: the order that the timestamps claim gives %s\n", level);

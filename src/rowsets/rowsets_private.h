@@ -261,7 +261,6 @@ void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query);
 uint64_t rowsets_query_bytes(const struct rowsets_query *query);
 void rowsets_free_query(struct rowsets_query *query);
 void rowsets_wake(struct iso_rowsets *engine, uint32_t unknown);
-void rowsets_advance(struct iso_rowsets *engine, uint64_t watermark);
 
 /* take.c */
 void rowsets_take_queries(struct iso_rowsets *engine, uint32_t transaction);

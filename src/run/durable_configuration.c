@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "iso/version.h"
 
-enum { FORMAT = 9 };
+enum { FORMAT = 10 };
 
 static void put_line(struct iso_text *text, const char *name, const char *value)
 {
@@ -41,6 +41,7 @@ void app_configuration_put(struct iso_text *text, const struct app_stream_option
     put_line(text, "initial-file", options->initial_file);
     put_number(text, "settle", options->pipeline.engine.settle_ms);
     put_number(text, "retention", options->pipeline.engine.retention);
+    put_number(text, "scan-limit", options->pipeline.scan_limit);
     put_number(text, "max-ahead", options->pipeline.max_ahead);
     put_seconds(text, "finality-timeout", options->pipeline.engine.finality_timeout_ms);
     put_seconds(text, "idle-timeout", options->pipeline.idle_timeout_ms);

@@ -49,6 +49,7 @@ enum iso_status app_kept_finish(struct app_kept *kept, const struct app_stream_o
     if (app_stream_initial(options, kept->history, error) != ISO_OK)
         return error->status;
     app_kept_name_inputs(inputs, kept->history);
+    kept->history->ranges.limit = options->pipeline.scan_limit;
     iso_history_drop_repeats(kept->history);
     return iso_history_finish(kept->history, error);
 }

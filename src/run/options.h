@@ -84,6 +84,9 @@ struct app_stream_options {
         "which must then contain every write to these tables."), \
     APP_ROW_FLAG("strict-coverage", APP_STREAM_PLACE(owner, pipeline.strict_coverage), \
         "Such operations make the verdict undecided."), \
+    APP_ROW_COUNT("scan-limit", "N", APP_STREAM_PLACE(owner, pipeline.scan_limit), 1, UINT32_MAX, \
+        "A query that looks at more than N (10000) rows is not judged, but for\n" \
+        "the rows that it has."), \
     APP_ROW_SECONDS("grace", "SECONDS", APP_STREAM_PLACE(owner, grace), 0, 86400, \
         "How long a transaction may last and be on its way (10). Beside a change\n" \
         "stream clients need no watermarks: by Kafka's message times it is known\n" \

@@ -195,6 +195,7 @@ enum iso_status app_order_seek(struct app_order *order, struct iso_error *error)
     if (!order->sought)
         return ISO_OK;
     iso_history_init(&all);
+    all.ranges.limit = order->options->pipeline.scan_limit;
     iso_polygraph_result_init(&result);
     if (copy_all(order, &all, error) == ISO_OK && judge_order(order, &all, &result, error) == ISO_OK) {
         struct iso_pipeline_order outcome = {.outcome = result.outcome, .reason = result.reason};

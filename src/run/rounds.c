@@ -82,6 +82,7 @@ static enum iso_status copy_all(struct app_rounds *rounds, bool is_final, struct
 {
     struct iso_history all;
     iso_history_init(&all);
+    all.ranges.limit = rounds->options->pipeline.scan_limit;
     for (uint32_t t = 0; t < rounds->collected.transaction_count; t++)
         iso_history_copy(&all, &rounds->collected, t);
     iso_history_copy_initial(&all, &rounds->collected);
@@ -156,6 +157,12 @@ static enum iso_status print_line(const struct iso_polygraph_report *report, str
     return iso_output_close(&output, error);
 }
 
+/* Public: ser has 1 and si has 2, whatever their numbers are. */
+static unsigned id_of(enum iso_model model)
+{
+    return model == ISO_MODEL_SER ? 1 : model == ISO_MODEL_SI ? 2 : (unsigned)model + 1;
+}
+
 /* The id is that of the stream's question, so that a compacted topic keeps the last answer. */
 static enum iso_status emit_verdict(const struct app_rounds *rounds, bool is_final, const struct iso_history *judged,
                                     const struct iso_polygraph_result *result, struct iso_error *error)
@@ -169,8 +176,8 @@ static enum iso_status emit_verdict(const struct app_rounds *rounds, bool is_fin
                                           .max_findings = options->pipeline.max_violations,
                                           .is_stream = true,
                                           .members = options->json ? NULL : members};
-    snprintf(members, sizeof members, "\"id\":\"%016x\",\"state\":\"%s\",\"round\":%" PRIu32 ",",
-             (unsigned)report.model + 1, is_final ? "final" : "tentative", rounds->number);
+    snprintf(members, sizeof members, "\"id\":\"%016x\",\"state\":\"%s\",\"round\":%" PRIu32 ",", id_of(report.model),
+             is_final ? "final" : "tentative", rounds->number);
     if (print_line(&report, &line, error) == ISO_OK && rounds->kept->history)
         iso_text_put_bytes(&rounds->kept->verdict, line.bytes, line.used);
     else if (error->status == ISO_OK)

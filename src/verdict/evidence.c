@@ -47,12 +47,6 @@ void iso_evidence_event(struct iso_evidence *evidence, uint32_t event)
     evidence->events[evidence->event_count++] = event;
 }
 
-const char *iso_model_name(enum iso_model model)
-{
-    static const char *const names[] = {"ser", "si", "adya-si", "gsi", "strong-si", "strict-ser"};
-    return names[model];
-}
-
 const char *iso_finding_name(enum iso_finding_kind kind)
 {
     static const char *const names[] = {NULL, "INT", "G1a", "G1b", "THINAIR", "INCOMPATIBLE", "LOSTUPDATE"};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "iso/level.h"
 #include "verdict/reported.h"
 
 /* A violation's words, which belong to the verdict's own vocabulary. */
@@ -521,7 +522,7 @@ static void read_object_member(struct iso_reported_reader *reader, const struct 
 {
     struct iso_reported_object *object = &reader->object;
     if (iso_json_is(name, "level")) {
-        read_known_word(reader, object->level, sizeof object->level, "si|ser|cdc|adya-si|gsi|strong-si|strict-ser");
+        read_known_word(reader, object->level, sizeof object->level, ISO_LEVEL_WORDS "|cdc");
     } else if (iso_json_is(name, "versions")) {
         object->versions_by_commit = true;
         iso_json_skip(&reader->json);
@@ -529,7 +530,7 @@ static void read_object_member(struct iso_reported_reader *reader, const struct 
         object->is_verdict = true;
         read_known_word(reader, object->outcome, sizeof object->outcome, "holds|violated|undecided");
     } else if (iso_json_is(name, "engine")) {
-        read_known_word(reader, object->engine, sizeof object->engine, "chronos|aion|polygraph");
+        read_known_word(reader, object->engine, sizeof object->engine, "chronos|aion|polygraph|weak");
     } else if (iso_json_is(name, "counts")) {
         read_counts(reader);
     } else if (iso_json_is(name, "violations")) {

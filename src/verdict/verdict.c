@@ -314,11 +314,6 @@ const char *iso_violation_kind_name(enum iso_violation_kind kind)
     return names[kind];
 }
 
-const char *iso_level_name(enum iso_level level)
-{
-    return level == ISO_SI ? "si" : "ser";
-}
-
 const char *iso_outcome_name(enum iso_outcome outcome)
 {
     static const char *const names[] = {"holds", "violated", "undecided"};

@@ -292,7 +292,7 @@ static void damage_text(struct run *run, bool accepts)
 
 static void find_truth(struct run *run)
 {
-    for (int model = ISO_MODEL_SER; model <= ISO_MODEL_ADYA_SI; model++)
+    for (int model = 0; model <= ISO_MODEL_ADYA_SI; model++)
         run->holds[model] = schedule_oracle_holds(&run->history, (enum iso_model)model, 0);
 }
 

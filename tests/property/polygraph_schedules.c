@@ -405,11 +405,16 @@ int main(int argc, char **argv)
     bool fine = true;
     int number = 0;
     int first = only < WAYS ? (int)only : 0, end = only < WAYS ? first + 1 : WAYS;
-    printf("1..%d\n", (end - first) * ISO_MODELS);
+    int models = 0;
+    for (int model = 0; model < ISO_MODELS; model++)
+        models += iso_level_judged_by((enum iso_level)model, ISO_BY_POLYGRAPH);
+    printf("1..%d\n", (end - first) * models);
     for (int way = first; way < end; way++) {
-        for (int model = 0; model < ISO_MODELS; model++)
-            fine &= check_level((enum iso_model)model, count, is_part((enum way)way) ? seed + count : seed,
-                                (enum way)way, ++number);
+        for (int model = 0; model < ISO_MODELS; model++) {
+            if (iso_level_judged_by((enum iso_level)model, ISO_BY_POLYGRAPH))
+                fine &= check_level((enum iso_model)model, count, is_part((enum way)way) ? seed + count : seed,
+                                    (enum way)way, ++number);
+        }
     }
     return !fine;
 }

@@ -27,7 +27,7 @@ dpkg-deb -x "$package" "$work/unpacked"
 for library in $(objdump -p "$work/unpacked/usr/bin/isochron" | awk '$1 == "NEEDED" { print $2 }'); do
     dpkg-query -S "*/$(gcc -print-multiarch)/$library" | sed 's/:.*//' | head -1
 done | sort -u >"$work/needed"
-printf '%s\n' libcadical-dev libxxhash-dev libcurl4 libmicrohttpd12 >>"$work/needed"
+printf '%s\n' libcadical-dev libpg-query-dev libprotobuf-c-dev libxxhash-dev libcurl4 libmicrohttpd12 >>"$work/needed"
 jq -r '.dependencies[0].dependsOn[] as $r | .components[] | select(.["bom-ref"] == $r) | .name' "$sbom" | sort -u | diff <(sort -u "$work/needed") - >"$work/log" &&
     jq -e --arg hash "$(sha256sum <"$work/unpacked/usr/bin/isochron" | cut -d' ' -f1)" '.bomFormat == "CycloneDX" and .specVersion == "1.5" and
         .metadata.component.hashes[0].content == $hash and ([.components[] | select(.version == "" or (.purl | startswith("pkg:deb/") | not))] == [])' "$sbom" >>"$work/log"
