@@ -19,7 +19,7 @@ const char catalog_query[] =
     " LEFT JOIN pg_catalog.pg_collation o ON o.oid = a.attcollation"
     " LEFT JOIN (SELECT DISTINCT schemaname, tablename FROM pg_catalog.pg_publication_tables) p"
     " ON p.schemaname = n.nspname AND p.tablename = c.relname"
-    " WHERE c.relkind IN ('r', 'p') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'"
+    " WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('information_schema', 'pg_catalog', 'pg_toast')"
     " ORDER BY c.oid, a.attnum";
 
 struct catalog *catalog_new(void)

@@ -8,8 +8,8 @@
 enum { SHAPE_MOST = 240, CURSOR_HOLD = 0x20 };
 
 const char *const plan_reason_names[REASONS] = {
-    "recorded",      "no-table", "syntax",      "writes", "grouped", "recursive", "twice",
-    "no-key",        "condition", "undescribed", "cursor", "hold",    "pipeline",  "value",
+    "recorded", "no-table",  "syntax",      "writes", "grouped", "recursive", "twice",
+    "no-key",   "condition", "undescribed", "cursor", "hold",    "pipeline",  "value",
 };
 
 enum isolation isolation_of(const char *name)
@@ -45,7 +45,7 @@ struct survey {
     struct plan_statement *statement;
     const char *with[32]; /* names of WITH */
     uint32_t with_count;
-    bool has_function, has_sublink, writes, groups_by_sets, is_recursive, sets, locks, skips_locked;
+    bool has_function, has_sublink, writes, groups_by_sets, is_recursive, sets, locks;
 };
 
 static void add_table(struct survey *survey, const PgQuery__RangeVar *table)
@@ -77,9 +77,10 @@ static const char *last_name(size_t count, PgQuery__Node *const *names)
 
 static bool is_harmless_function(const char *name)
 {
-    static const char *const names[] = {"count", "sum",  "min",     "max",   "avg",  "lower", "upper", "length",
-                                        "now",   "abs",  "round",   "array_agg", "string_agg", "to_char", "date_trunc",
-                                        "extract", "substring", "btrim", "row_number", "rank", "json_agg", NULL};
+    static const char *const names[] = {"count",      "sum",     "min",        "max",     "avg",       "lower",
+                                        "upper",      "length",  "now",        "abs",     "round",     "array_agg",
+                                        "string_agg", "to_char", "date_trunc", "extract", "substring", "btrim",
+                                        "row_number", "rank",    "json_agg",   NULL};
     for (const char *const *known = names; *known; known++)
         if (!strcmp(*known, name))
             return true;
@@ -108,8 +109,6 @@ static void look_at(struct survey *survey, const ProtobufCMessage *message)
         survey->is_recursive |= ((const PgQuery__WithClause *)(const void *)message)->recursive;
     } else if (type == &pg_query__locking_clause__descriptor) {
         survey->locks = true;
-        survey->skips_locked |=
-            ((const PgQuery__LockingClause *)(const void *)message)->wait_policy == PG_QUERY__LOCK_WAIT_POLICY__LockWaitSkip;
     }
 }
 
@@ -189,8 +188,8 @@ static void plan_set(struct plan_statement *statement, const PgQuery__VariableSe
         statement->sets_default = true;
         statement->isolation = isolation_in(node->n_args, node->args);
     } else {
-        statement->may_set = !*name || strcasestr(name, "isolation") || strcasestr(name, "role") ||
-                             strcasestr(name, "authorization");
+        statement->may_set =
+            !*name || strcasestr(name, "isolation") || strcasestr(name, "role") || strcasestr(name, "authorization");
     }
 }
 
@@ -201,12 +200,14 @@ static bool is_one_table(const PgQuery__SelectStmt *select)
            select->op == PG_QUERY__SET_OPERATION__SETOP_NONE;
 }
 
-static void plan_select(struct plan_statement *statement, const PgQuery__SelectStmt *select, const struct survey *survey)
+static void plan_select(struct plan_statement *statement, const PgQuery__SelectStmt *select,
+                        const struct survey *survey)
 {
     statement->select = select;
     statement->takes_snapshot = true;
     statement->is_simple = is_one_table(select);
-    statement->is_partial = select->limit_count || select->limit_offset || survey->skips_locked;
+    statement->is_partial =
+        select->limit_count || select->limit_offset || survey->locks; /* who waits for a lock sees newer rows */
     statement->is_distinct = select->n_distinct_clause > 0;
     bool is_once = false;
     for (uint32_t i = 0; i < statement->table_count; i++)
@@ -223,7 +224,8 @@ static void plan_select(struct plan_statement *statement, const PgQuery__SelectS
         statement->reason = REASON_TWICE;
 }
 
-static void plan_declare(struct plan_statement *statement, const PgQuery__DeclareCursorStmt *node, const struct survey *survey)
+static void plan_declare(struct plan_statement *statement, const PgQuery__DeclareCursorStmt *node,
+                         const struct survey *survey)
 {
     statement->kind = PLAN_DECLARE;
     statement->name = node->portalname;
@@ -288,10 +290,9 @@ static void plan_any(struct plan_statement *statement)
         break;
     default:
         statement->may_write = statement->takes_snapshot = true;
-        statement->may_set |= node->node_case == PG_QUERY__NODE__NODE_DISCARD_STMT ||
-                              node->node_case == PG_QUERY__NODE__NODE_CALL_STMT ||
-                              node->node_case == PG_QUERY__NODE__NODE_DO_STMT ||
-                              node->node_case == PG_QUERY__NODE__NODE_EXECUTE_STMT;
+        statement->may_set |=
+            node->node_case == PG_QUERY__NODE__NODE_DISCARD_STMT || node->node_case == PG_QUERY__NODE__NODE_CALL_STMT ||
+            node->node_case == PG_QUERY__NODE__NODE_DO_STMT || node->node_case == PG_QUERY__NODE__NODE_EXECUTE_STMT;
         statement->is_ddl = is_ddl(node->node_case);
     }
 }

@@ -38,14 +38,14 @@ enum plan_reason {
     REASON_NONE,
     REASON_NO_TABLE, /* it reads none of the recorded ones: not counted as passed on */
     REASON_SYNTAX,
-    REASON_WRITES,   /* what it returns may be its own writing */
+    REASON_WRITES, /* what it returns may be its own writing */
     REASON_GROUPED,
     REASON_RECURSIVE,
-    REASON_TWICE,    /* each of its tables stands in it more than once */
-    REASON_NO_KEY,   /* nothing says which rows they are */
+    REASON_TWICE,     /* each of its tables stands in it more than once */
+    REASON_NO_KEY,    /* nothing says which rows they are */
     REASON_CONDITION, /* nothing says which, and the condition is not one of those that are recorded */
     REASON_UNDESCRIBED,
-    REASON_CURSOR,   /* it reads as of its opening, and something was written since */
+    REASON_CURSOR, /* it reads as of its opening, and something was written since */
     REASON_HOLD,
     REASON_PIPELINE, /* several statements in one implicit transaction */
     REASON_VALUE,    /* a type or encoding that is not understood */
@@ -64,7 +64,7 @@ struct plan_statement {
     enum isolation isolation; /* of BEGIN and SET */
     enum plan_reason reason;  /* its rows are no reads */
     bool takes_snapshot, may_write, is_ddl, may_set;
-    bool sets_default;        /* SET: that of later transactions */
+    bool sets_default; /* SET: that of later transactions */
     bool chains, holds, counts_as_read;
     bool is_simple;  /* one table, no joins, groups or the like: its rows are those that match the condition */
     bool is_partial; /* but not all of them: LIMIT, OFFSET, SKIP LOCKED */

@@ -128,7 +128,8 @@ static void skip_comment(struct scan *scan)
         return;
     }
     while (scan->at < scan->end) {
-        bool opens = next(scan, 0) == '/' && next(scan, 1) == '*', closes = next(scan, 0) == '*' && next(scan, 1) == '/';
+        bool opens = next(scan, 0) == '/' && next(scan, 1) == '*',
+             closes = next(scan, 0) == '*' && next(scan, 1) == '/';
         scan->at += opens || closes ? 2 : 1;
         depth += opens - closes;
         if (!depth)

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "observe/values.h"
 
 #include <inttypes.h>
@@ -51,7 +52,8 @@ static bool put_date(int64_t days, struct iso_text *text)
 {
     struct tm parts;
     time_t seconds = (time_t)((days + EPOCH_DAYS) * DAY_SECONDS);
-    if (days < -700000 || days > 2900000 || !gmtime_r(&seconds, &parts) || parts.tm_year < -1899 || parts.tm_year > 8099)
+    if (days < -700000 || days > 2900000 || !gmtime_r(&seconds, &parts) || parts.tm_year < -1899 ||
+        parts.tm_year > 8099)
         return false;
     iso_text_format(text, "%04d-%02d-%02d", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
     return true;
@@ -161,7 +163,8 @@ bool pg_is_plain_integer(const char *value)
 {
     const char *digits = value + (*value == '-');
     size_t length = strlen(digits);
-    return length && length < 20 && strspn(digits, "0123456789") == length && (*digits != '0' || (length == 1 && digits == value));
+    return length && length < 20 && strspn(digits, "0123456789") == length &&
+           (*digits != '0' || (length == 1 && digits == value));
 }
 
 static bool is_plain_uuid(const char *value)

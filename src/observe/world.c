@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "observe/world.h"
 
 #include <time.h>
@@ -155,7 +156,7 @@ static const char *first_word(const char *text, size_t length, char word[24])
 
 static struct world_plan *find_plan(struct observe_world *world, const char *text, size_t length, bool is_template)
 {
-    uint64_t hash = iso_hash_bytes(text, length) + !is_template;
+    uint64_t hash = iso_hash_text(text, length) + !is_template;
     uint32_t place = (uint32_t)hash % (WORLD_PLANS * 2);
     for (; world->plans[place].plan; place = (place + 1) % (WORLD_PLANS * 2)) {
         struct world_plan *known = &world->plans[place];
@@ -170,9 +171,9 @@ static struct world_plan *find_plan(struct observe_world *world, const char *tex
     *known = (struct world_plan){hash, plan_new(text, length, is_template), iso_copy_text(text, length), length, NULL};
     world->plan_count++;
     char word[24];
-    known->shape = find_shape(world, *known->plan->shape && !known->plan->needs_constants
-                                         ? known->plan->shape
-                                         : first_word(text, length, word));
+    known->shape =
+        find_shape(world, *known->plan->shape && !known->plan->needs_constants ? known->plan->shape
+                                                                               : first_word(text, length, word));
     return known;
 }
 
@@ -182,8 +183,9 @@ struct plan *observe_plan(struct observe_world *world, const char *text, size_t 
     struct world_plan *known;
     template_make(text, length, backslashes, &world->template, constants);
     bool is_template = world->template.used <= WORLD_PLAN_TEXT;
-    known = is_template ? find_plan(world, world->template.bytes ? world->template.bytes : "", world->template.used, true)
-                        : find_plan(world, "", 0, true);
+    known = is_template
+                ? find_plan(world, world->template.bytes ? world->template.bytes : "", world->template.used, true)
+                : find_plan(world, "", 0, true);
     if (known->plan->needs_constants && length <= WORLD_PLAN_TEXT)
         known = find_plan(world, text, length, false);
     *shape = known->shape;

@@ -8,6 +8,7 @@
 #define ISO_OBSERVE_WORLD_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "iso/recorder.h"
@@ -19,9 +20,9 @@ enum { WORLD_PLANS = 512, WORLD_SHAPES = 256, WORLD_PLAN_TEXT = 1 << 16, CATALOG
 struct observe_counts {
     uint64_t statements;
     uint64_t reads, recorded, empty, reasons[REASONS]; /* of statements that read */
-    uint64_t transactions, aborted, single;            /* records: of transactions, of those that aborted, of single statements */
+    uint64_t transactions, aborted, single; /* records: of transactions, of those that aborted, of single statements */
     uint64_t unidentified; /* transactions that wrote and have no record, as their xid could not be asked for */
-    uint64_t positions, questions_failed, lost;        /* sessions that were not understood, and are only passed on */
+    uint64_t positions, questions_failed, lost; /* sessions that were not understood, and are only passed on */
 };
 
 struct observe_shape {
@@ -35,7 +36,7 @@ struct observe_database {
     char *name;
     struct catalog *catalog; /* NULL: not known yet */
     _Atomic uint64_t generation;
-    bool is_asked;    /* by some session, now */
+    bool is_asked; /* by some session, now */
     _Atomic bool is_stale;
     int64_t asked_at; /* seconds */
     struct observe_database *next;
@@ -63,8 +64,10 @@ static inline bool observe_is_on(struct observe_shared *shared)
 struct observe_database *observe_database(struct observe_shared *shared, const char *name);
 /* Is it time that somebody asks for the catalog? Who gets true does, and says observe_catalog_is. */
 bool observe_catalog_wanted(struct observe_shared *shared, struct observe_database *database);
-void observe_catalog_is(struct observe_shared *shared, struct observe_database *database, struct catalog *catalog); /* NULL: failed */
-struct catalog *observe_catalog(struct observe_shared *shared, struct observe_database *database); /* a reference, or NULL */
+void observe_catalog_is(struct observe_shared *shared, struct observe_database *database,
+                        struct catalog *catalog); /* NULL: failed */
+struct catalog *observe_catalog(struct observe_shared *shared,
+                                struct observe_database *database); /* a reference, or NULL */
 
 /* ---- one thread's ---- */
 

@@ -14,13 +14,13 @@
 
 struct link {
     int fd;
-    SSL *tls;                    /* NULL: plain */
-    bool is_shaking;             /* TLS is being agreed upon */
-    bool tls_wants_write;        /* reading needs the socket to be writable */
-    bool ended;                  /* nothing more comes */
-    bool is_shut;                /* nothing more is sent */
-    uint32_t events;             /* that epoll is asked for */
-    struct iso_text waiting;     /* to be written, from `written` on */
+    SSL *tls;                /* NULL: plain */
+    bool is_shaking;         /* TLS is being agreed upon */
+    bool tls_wants_write;    /* reading needs the socket to be writable */
+    bool ended;              /* nothing more comes */
+    bool is_shut;            /* nothing more is sent */
+    uint32_t events;         /* that epoll is asked for */
+    struct iso_text waiting; /* to be written, from `written` on */
     size_t written;
 };
 

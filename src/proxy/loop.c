@@ -141,7 +141,7 @@ static bool reads_server(const struct session *session)
 
 static uint32_t events_of(const struct link *link, bool reads, bool writes)
 {
-    return (reads ? EPOLLIN : 0) | (writes || link_waits(link) || link->tls_wants_write ? EPOLLOUT : 0) | EPOLLRDHUP * 0;
+    return (reads ? EPOLLIN : 0) | (writes || link_waits(link) || link->tls_wants_write ? EPOLLOUT : 0);
 }
 
 static void ask_events(struct loop *loop, struct session *session)
@@ -234,7 +234,8 @@ static void shake_server(struct loop *loop, struct session *session)
     if (result == LINK_OK)
         session->stage = STAGE_STARTUP;
     else if (result == LINK_FAILED)
-        end_with_error(loop, session, "isochron-proxy: TLS with the server failed: expected a certificate that --server-ca signs");
+        end_with_error(loop, session,
+                       "isochron-proxy: TLS with the server failed: expected a certificate that --server-ca signs");
 }
 
 static void take_tls_answer(struct loop *loop, struct session *session)
@@ -334,9 +335,9 @@ static void begin_run(struct loop *loop, struct session *session, uint32_t lengt
 
 static void take_startup(struct loop *loop, struct session *session)
 {
-    while (!session->is_dead && session->stage == STAGE_STARTUP && session->held.used >= 8) {
+    while (!session->is_dead && session->stage == STAGE_STARTUP && session->held.used >= 4) {
         const uint8_t *held = (const uint8_t *)session->held.bytes;
-        uint32_t length = wire_number(held), code = wire_number(held + 4);
+        uint32_t length = wire_number(held), code = session->held.used < 8 ? 0 : wire_number(held + 4);
         bool encrypts = code == CODE_TLS || code == CODE_GSS;
         if (length < 8 || length > STARTUP_MOST || (encrypts && length != 8)) {
             end_as_bad(loop, session, "the client's first message has a length that cannot be");
@@ -369,9 +370,10 @@ static void take_answer(struct loop *loop, struct session *session, const uint8_
     }
     if (*bytes != 'E') {
         if (!atomic_load_explicit(&loop->counts.sessions_encrypted, memory_order_relaxed))
-            app_log_warning("session %llu is encrypted between client and server, and so are all that ask for it: they are "
-                            "not recorded; expected --tls-certificate and --tls-key, --tls refuse, or sslmode=disable",
-                            (unsigned long long)session->number);
+            app_log_warning(
+                "session %llu is encrypted between client and server, and so are all that ask for it: they are "
+                "not recorded; expected --tls-certificate and --tls-key, --tls refuse, or sslmode=disable",
+                (unsigned long long)session->number);
         count(&loop->counts.sessions_encrypted, 1);
     }
     become_raw(loop, session);
@@ -583,9 +585,6 @@ static void on_event(struct loop *loop, struct session *session, struct link *li
             read_link(loop, session, link);
         if (!session->is_dead && events & (EPOLLIN | EPOLLHUP | EPOLLERR))
             read_link(loop, session, link);
-        if (!session->is_dead && events & EPOLLERR && link_waits(is_server ? &session->client : &session->server) &&
-            !is_server)
-            end_session(loop, session); /* the client is gone for good, nobody waits for what the server says */
     }
     ask_events(loop, session);
 }

@@ -34,7 +34,7 @@ struct loop_settings {
     const struct addrinfo *server;
     const char *server_name; /* as it was given: for errors, and TLS's SNI */
     enum loop_tls tls;
-    SSL_CTX *own, *to_server;  /* NULL: none */
+    SSL_CTX *own, *to_server; /* NULL: none */
     struct observe_shared *shared;
 };
 

@@ -38,9 +38,9 @@ struct wire_piece {
 };
 
 struct wire_reader {
-    uint32_t limit;    /* of bodies that are kept */
-    uint32_t seen;     /* bytes of the open message so far, 0: none is open */
-    uint32_t size;     /* of its body, once 5 bytes are seen */
+    uint32_t limit; /* of bodies that are kept */
+    uint32_t seen;  /* bytes of the open message so far, 0: none is open */
+    uint32_t size;  /* of its body, once 5 bytes are seen */
     uint8_t head[WIRE_HEADER];
     struct iso_text kept;
 };
@@ -49,7 +49,8 @@ void wire_reader_init(struct wire_reader *reader, uint32_t limit);
 void wire_reader_release(struct wire_reader *reader); /* a zeroed one is empty */
 
 /* `*at` is below `end`. */
-enum wire_status wire_read(struct wire_reader *reader, const uint8_t **at, const uint8_t *end, struct wire_piece *piece);
+enum wire_status wire_read(struct wire_reader *reader, const uint8_t **at, const uint8_t *end,
+                           struct wire_piece *piece);
 
 /* Between two messages. */
 static inline bool wire_is_between(const struct wire_reader *reader)
