@@ -50,17 +50,18 @@ enum iso_unjudged {
     ISO_UNJUDGED_BEFORE_START,   /* it saw what was there before the stream begins, and nothing says what that was */
     ISO_UNJUDGED_UNKNOWN_VALUE,  /* of a version whose value the stream does not contain */
     ISO_UNJUDGED_SCHEMA,         /* of a whole row that has other columns than the version */
-    ISO_UNJUDGED_DDL,        /* of nothing, in a table that was truncated or rewritten after the reader's snapshot */
-    ISO_UNJUDGED_LOSSY,      /* of a table of which the stream lacks changes, as its source says */
-    ISO_UNJUDGED_SPELLING,   /* the two values are one, spelt in two ways */
-    ISO_UNJUDGED_OWN_ORDER,  /* after own writes whose order is not known */
-    ISO_UNJUDGED_XA,         /* of what an XA transaction wrote, or by one: nothing says when it committed */
-    ISO_UNJUDGED_SCAN_LIMIT, /* of what a row set does not contain: it covers too many keys */
-    ISO_UNJUDGED_TYPE,       /* a condition, bounds or aggregate of values whose types do not compare */
-    ISO_UNJUDGED_COLLATION,  /* the same of texts of which only their collation says how they compare */
-    ISO_UNJUDGED_SIGN,       /* the same of an integer below 0 that may be one above 2^63 */
-    ISO_UNJUDGED_COLUMN,     /* the same of a column that nobody has shown */
-    ISO_UNJUDGED_ROW_SETS,   /* what a query of a table did not return, where no timestamps say when it read */
+    ISO_UNJUDGED_DDL,           /* of nothing, in a table that was truncated or rewritten after the reader's snapshot */
+    ISO_UNJUDGED_LOSSY,         /* of a table of which the stream lacks changes, as its source says */
+    ISO_UNJUDGED_SPELLING,      /* the two values are one, spelt in two ways */
+    ISO_UNJUDGED_OWN_ORDER,     /* after own writes whose order is not known */
+    ISO_UNJUDGED_XA,            /* of what an XA transaction wrote, or by one: nothing says when it committed */
+    ISO_UNJUDGED_SCAN_LIMIT,    /* of what a row set does not contain: it covers too many keys */
+    ISO_UNJUDGED_TYPE,          /* a condition, bounds or aggregate of values whose types do not compare */
+    ISO_UNJUDGED_COLLATION,     /* the same of texts of which only their collation says how they compare */
+    ISO_UNJUDGED_SIGN,          /* the same of an integer below 0 that may be one above 2^63 */
+    ISO_UNJUDGED_COLUMN,        /* the same of a column that nobody has shown */
+    ISO_UNJUDGED_ROW_SETS,      /* what a query of a table did not return, where no timestamps say when it read */
+    ISO_UNJUDGED_VERSION_ORDER, /* of a list two of whose writers committed at one position: in which order? */
     ISO_UNJUDGED_REASONS
 };
 
@@ -84,6 +85,9 @@ struct iso_violation {
     uint32_t operation;   /* the operation at fault, or ISO_NONE */
     struct iso_value expected, actual;       /* INT and EXT */
     uint32_t writer_expected, writer_actual; /* INT and EXT; ISO_NONE: the initial value, or nobody */
+    bool has_moments;                        /* EXT at rc and stale: a read had a choice of moments, */
+    uint64_t first_moment, last_moment;      /* from the first one left to it (stale: that was the last one left) to
+                                              * the last; UINT64_MAX: without an end */
     uint32_t snapshot_violation; /* SNAPSHOT_ORDER: index into the history's `snapshot_violations`, else ISO_NONE */
 };
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "chronos/chronos_private.h"
+#include "chronos/version_index.h"
 #include "history/snapshot.h"
 
 /* ---- refusals ---- */
@@ -26,9 +27,9 @@ static const char *lacking_timestamp(const struct iso_history *history, enum iso
     uint8_t flags = history->flags[t];
     if ((flags & ISO_STATUS_MASK) != ISO_COMMITTED)
         return NULL;
-    if (level == ISO_SI && !(flags & ISO_HAS_STS))
+    if (level != ISO_SER && level != ISO_RC && !(flags & ISO_HAS_STS))
         return "start timestamp (sts)";
-    if (flags & ISO_HAS_CTS)
+    if (flags & ISO_HAS_CTS || (level == ISO_RC && !(flags & ISO_WRITES)))
         return NULL;
     return flags & ISO_WRITES ? "commit timestamp (cts), and writes" : "timestamp, neither sts nor cts";
 }
@@ -70,6 +71,18 @@ static void survey_operations(struct chronos *check)
         check->first_snapshot_violation[history->snapshot_violations[i].transaction] = i;
 }
 
+/* All versions, and each transaction's place in its session. One part has all keys. */
+static void index_versions(struct chronos *check)
+{
+    const struct iso_history *history = check->history;
+    check->slices = check->shards;
+    check->parts = 1;
+    check->index = chronos_index_new(check);
+    check->place_in_session = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *check->place_in_session);
+    for (uint32_t i = 0; i < history->transaction_count; i++)
+        check->place_in_session[history->session_order[i]] = i;
+}
+
 /* ---- a shard ---- */
 
 static void judge_transactions(struct chronos *check, struct iso_verdict *verdict, unsigned part)
@@ -81,8 +94,26 @@ static void judge_transactions(struct chronos *check, struct iso_verdict *verdic
                                  (uint32_t)(transactions * (part + 1) / check->shards));
     else
         chronos_check_shared_cts(check, verdict, part, check->shards);
-    if (check->options->session_order)
+    if (check->options->session_order && check->options->level != ISO_STALE_READS)
         chronos_check_sessions(check, verdict, part);
+}
+
+static void judge_operations(struct chronos_shard *shard)
+{
+    uint64_t transactions = shard->history->transaction_count;
+    unsigned shards = shard->check->shards;
+    chronos_judge_moments(shard, (uint32_t)(transactions * shard->index / shards),
+                          (uint32_t)(transactions * (shard->index + 1) / shards));
+    chronos_explain(shard);
+}
+
+static void sweep_operations(struct chronos_shard *shard)
+{
+    chronos_slice_init(shard);
+    chronos_extras_collect(shard);
+    chronos_sweep(shard);
+    chronos_explain(shard);
+    chronos_slice_release(shard);
 }
 
 static void judge_shard(void *context, unsigned index)
@@ -93,12 +124,11 @@ static void judge_shard(void *context, unsigned index)
     shard.picked = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.picked);
     shard.sorted = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.sorted);
     judge_transactions(check, shard.verdict, index);
-    chronos_slice_init(&shard);
-    chronos_extras_collect(&shard);
-    chronos_sweep(&shard);
-    chronos_explain(&shard);
+    if (check->index)
+        judge_operations(&shard);
+    else
+        sweep_operations(&shard);
     chronos_extras_release(&shard);
-    chronos_slice_release(&shard);
     iso_column_free(shard.suspects, shard.suspect_capacity * sizeof *shard.suspects);
     iso_free(shard.picked);
     iso_free(shard.sorted);
@@ -145,7 +175,9 @@ enum iso_status iso_chronos_check(const struct iso_history *history, const struc
 {
     struct chronos check = {.history = history,
                             .options = options,
-                            .si = options->level == ISO_SI,
+                            .si = options->level != ISO_SER,
+                            .overlaps = options->overlaps || options->level != ISO_SI,
+                            .each_statement = options->level == ISO_RC,
                             .shards = options->threads ? options->threads : 1};
     double start = iso_clock_seconds();
     assert(history->finished && verdict->level == options->level);
@@ -159,7 +191,11 @@ enum iso_status iso_chronos_check(const struct iso_history *history, const struc
     verdict->seconds_sort = iso_clock_seconds() - start;
     start = iso_clock_seconds();
     chronos_keys_init(&check);
+    if (chronos_uses_index(options->level))
+        index_versions(&check);
     judge_all(&check, verdict);
+    chronos_index_free(check.index);
+    iso_free(check.place_in_session);
     chronos_keys_release(&check);
     chronos_events_release(&check);
     iso_free(check.first_snapshot_violation);

@@ -63,7 +63,9 @@ struct chronos_contested {
 struct chronos {
     const struct iso_history *history;
     const struct iso_check_options *options;
-    bool si;
+    bool si;                        /* reads look at the start, not at the commit */
+    bool overlaps;                  /* writers of a key may overlap: NOCONFLICT is not judged */
+    bool each_statement;            /* only what is read behind own writes is internal */
     unsigned shards, slices, parts; /* shards = slices * parts, and one of these is 1 */
     struct chronos_events reads, commits;
     uint32_t most_operations; /* of a transaction */
@@ -78,6 +80,8 @@ struct chronos {
     uint32_t *first_snapshot_violation;  /* by transaction; NULL if there is none */
     struct chronos_verdict *verdicts;    /* by shard */
     struct chronos_contested *contested; /* by shard: what its sweep found */
+    struct chronos_index *index;         /* of all versions, for levels that no sweep judges */
+    uint32_t *place_in_session;          /* the same; by transaction, into `session_order` */
 };
 
 /* An external read that did not return what it should have: EXT, or unjudged. */
@@ -86,6 +90,8 @@ struct chronos_suspect {
     uint32_t expected; /* value; a list: how many elements of the key's list */
     uint32_t writer;   /* of the expected version */
     uint32_t prefix;   /* a list: how many of the elements that were read are others' */
+    uint64_t bound;    /* a version is visible, and none of the future, below it; 0: that of the read */
+    uint64_t look;     /* with `bound`: the bound at which another value was expected */
 };
 
 /* An external read that is judged at a time of its own. */
@@ -149,6 +155,12 @@ static inline uint64_t chronos_visible_bound(const struct chronos *check, uint32
     return check->si ? chronos_bound(check->history, transaction, operation) : chronos_read_bound(check, transaction);
 }
 
+/* Levels that ask for no more than that some moments, or writers, suit: they have an index of all versions. */
+static inline bool chronos_uses_index(enum iso_level level)
+{
+    return level != ISO_SI && level != ISO_SER && level != ISO_PC;
+}
+
 /* ---- shards ---- */
 
 /* Fibonacci hashing spreads neighbours evenly; the two keys of a cache line stay together. */
@@ -194,6 +206,9 @@ void chronos_check_shared_cts(struct chronos *check, struct iso_verdict *verdict
 void chronos_check_sessions(struct chronos *check, struct iso_verdict *verdict, unsigned part);
 
 void chronos_sweep(struct chronos_shard *shard);
+
+/* rc and stale, of the committed ones among transactions `first` to `end` - 1. */
+void chronos_judge_moments(struct chronos_shard *shard, uint32_t first, uint32_t end);
 
 /* Judges operations of one transaction that stand sorted, whatever they are; or all of this shard's keys. */
 void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted, uint32_t count);

@@ -6,6 +6,7 @@
 #include "base/radix.h"
 #include "base/sorted.h"
 #include "chronos/explain_private.h"
+#include "chronos/version_index.h"
 #include "verdict/unjudged.h"
 
 void chronos_add_suspect(struct chronos_shard *shard, const struct chronos_suspect *suspect)
@@ -18,7 +19,9 @@ void chronos_add_suspect(struct chronos_shard *shard, const struct chronos_suspe
 
 bool explain_is_visible(const struct chronos *check, const struct chronos_suspect *suspect, uint32_t writer)
 {
-    return check->history->cts[writer] < chronos_visible_bound(check, suspect->transaction, suspect->operation);
+    uint64_t bound =
+        suspect->bound ? suspect->bound : chronos_visible_bound(check, suspect->transaction, suspect->operation);
+    return check->history->cts[writer] < bound;
 }
 
 /* At SER and under a lock it must have started below cts, else below ots; of either number an exclusive
@@ -26,6 +29,8 @@ bool explain_is_visible(const struct chronos *check, const struct chronos_suspec
 static uint64_t start_limit(const struct chronos *check, const struct chronos_suspect *suspect)
 {
     const struct iso_history *history = check->history;
+    if (suspect->bound)
+        return suspect->bound - 1;
     if (!check->si || chronos_is_lock(history->kind[suspect->operation]))
         return history->cts[suspect->transaction];
     return chronos_bound(history, suspect->transaction, suspect->operation) - 1;
@@ -131,6 +136,18 @@ static bool register_is_excused(const struct chronos *check, const struct writer
         writers_of(writers, history->key[suspect->operation], history->value[suspect->operation], WRITER_UNKNOWN));
 }
 
+/* Where positions take the place of timestamps, two writers that share one have no order: at the levels that an index
+ * judges. */
+static bool list_is_excused(const struct chronos *check, const struct writers *writers,
+                            const struct chronos_suspect *suspect, enum iso_unjudged *reason)
+{
+    *reason = ISO_UNJUDGED_VERSION_ORDER;
+    if (check->index && chronos_list_is_tied(check->index, check->history->key[suspect->operation]))
+        return true;
+    *reason = ISO_UNJUDGED_UNKNOWN_WRITER;
+    return explain_list_is_excused(check, writers, suspect);
+}
+
 /* ---- all suspects ---- */
 
 static void report_suspect(struct chronos_shard *shard, const struct writers *writers,
@@ -144,6 +161,11 @@ static void report_suspect(struct chronos_shard *shard, const struct writers *wr
                                       .writer_expected = suspect->writer,
                                       .writer_actual = ISO_NONE,
                                       .snapshot_violation = ISO_NONE};
+    if (suspect->bound) {
+        violation.has_moments = true;
+        violation.first_moment = suspect->look ? suspect->look - 1 : 0;
+        violation.last_moment = suspect->bound == UINT64_MAX ? UINT64_MAX : suspect->bound - 1;
+    }
     if (!iso_verdict_keeps(shard->verdict, &violation)) /* only counted */
         violation.kind = ISO_KIND_NONE;
     else if (suspect->prefix == ISO_NONE)
@@ -162,7 +184,7 @@ static void decide_suspect(struct chronos_shard *shard, const struct writers *wr
     for (uint32_t i = 0; i < count; i++) {
         const struct chronos_suspect *suspect = &shard->suspects[suspects[i]];
         bool excused = suspect->prefix == ISO_NONE ? register_is_excused(shard->check, writers, suspect, &reason)
-                                                   : explain_list_is_excused(shard->check, writers, suspect);
+                                                   : list_is_excused(shard->check, writers, suspect, &reason);
         if (excused)
             shard->verdict->reads_judged--;
         else if (!wrong)

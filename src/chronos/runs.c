@@ -61,7 +61,7 @@ static void judge_register(struct chronos_shard *shard, uint32_t transaction, co
             continue;
         }
         uint64_t bound = chronos_bound(history, transaction, operation);
-        bool external = i == 0 || (!wrote && bound != read_bound);
+        bool external = i == 0 || (!wrote && (bound != read_bound || shard->check->each_statement));
         shard->verdict->reads_judged++;
         if (external && shard->deferring) {
             chronos_defer(shard, transaction, operation, ISO_NONE);
@@ -90,7 +90,7 @@ void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transacti
     struct chronos_previous seen = frontier_of(shard, transaction, shard->history->key[operation]);
     if (shard->history->value[operation] != seen.value)
         chronos_add_suspect(shard,
-                            &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, ISO_NONE});
+                            &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, ISO_NONE, 0, 0});
 }
 
 void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t last)
@@ -172,7 +172,7 @@ static void judge_list(struct chronos_shard *shard, uint32_t transaction, const 
         uint64_t bound = chronos_bound(history, transaction, operation);
         const iso_atom *elements = history->element + history->list_first[history->value[operation]];
         bool ends_right = chronos_list_prefix(history, operation, own, own_count, &prefix);
-        bool external = ends_right && (!read || bound != read_bound);
+        bool external = ends_right && (!read || bound != read_bound || shard->check->each_statement);
         if (external && shard->deferring) {
             chronos_defer(shard, transaction, operation, prefix);
         } else if (external) {
@@ -200,7 +200,8 @@ void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, 
     if (prefix == seen.value &&
         (prefix == 0 || memcmp(elements, shard->check->lists[key].elements, prefix * sizeof *elements) == 0))
         return;
-    chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, prefix});
+    chronos_add_suspect(shard,
+                        &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, prefix, 0, 0});
 }
 
 /* ---- both ---- */

@@ -11,7 +11,7 @@ struct latest {
 
 static bool follows_si(const struct iso_history *history, uint32_t t, const struct latest *latest)
 {
-    return history->sts[t] >= latest->cts;
+    return history->sts[t] >= latest->cts || !(history->flags[t] & ISO_HAS_STS);
 }
 
 static bool follows_ser(const struct iso_history *history, uint32_t t, const struct latest *latest)

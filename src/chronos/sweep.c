@@ -49,7 +49,7 @@ static __attribute__((noinline, cold)) void wrong_read(struct chronos_shard *sha
 {
     if (key->accessor != transaction) {
         chronos_add_suspect(shard,
-                            &(struct chronos_suspect){transaction, operation, key->value, key->writer, ISO_NONE});
+                            &(struct chronos_suspect){transaction, operation, key->value, key->writer, ISO_NONE, 0, 0});
     } else if (key->int_found != transaction) {
         key->int_found = transaction;
         chronos_add_int(shard, transaction, operation, key->last);
@@ -148,7 +148,8 @@ static void commit_writes(struct chronos_shard *shard, uint32_t transaction)
     unsigned parts = check->parts;
     uint32_t count =
         parts == 1 ? pick_operation(shard, transaction, true, 1) : pick_operation(shard, transaction, true, parts);
-    uint64_t bound = check->si ? history->sts[transaction] + 1 : UINT64_MAX, cts = history->cts[transaction];
+    uint64_t bound = check->si && !check->overlaps ? history->sts[transaction] + 1 : UINT64_MAX,
+             cts = history->cts[transaction];
     for (uint32_t i = 0; i < count; i++) {
         uint32_t operation = shard->picked[i], key = history->key[operation];
         struct chronos_key *state = &shard->keys[key];

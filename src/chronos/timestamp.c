@@ -25,7 +25,7 @@ static void check_one(struct chronos *check, struct iso_verdict *verdict, uint32
     bool own_times = check->si && (history->flags[t] & ISO_OWN_TIMES);
     uint32_t stray = own_times ? stray_operation(history, t) : ISO_NONE;
     uint32_t snapshot_violation = check->first_snapshot_violation ? check->first_snapshot_violation[t] : ISO_NONE;
-    bool interval = check->si && breaks_interval(history, t, stray);
+    bool interval = check->si && (history->flags[t] & ISO_HAS_STS) && breaks_interval(history, t, stray);
     verdict->per_operation |= own_times;
     if (!interval && snapshot_violation == ISO_NONE)
         return;

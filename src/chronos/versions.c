@@ -60,7 +60,7 @@ static int compare_versions(const void *left, const void *right, void *context)
 static void watch_conflicts(struct chronos_shard *shard, const struct version *version, uint32_t first_write)
 {
     struct chronos_key *key = &shard->keys[version->key];
-    if (shard->check->options->overlaps)
+    if (shard->check->overlaps)
         return;
     if (chronos_is_lock(shard->history->kind[first_write])) {
         shard->verdict->writes_unjudged++;

@@ -12,6 +12,7 @@ struct read {
     uint32_t reader, operation, key;
     struct iso_moment moment;
     const char *visible; /* "at or before", "before" */
+    uint64_t last;       /* the last moment that it may have had */
 };
 
 static struct read read_of(const struct iso_argument *argument)
@@ -22,8 +23,34 @@ static struct read read_of(const struct iso_argument *argument)
     read.reader = iso_claim_party(facts->claims, claim, 0)->transaction;
     read.operation = claim->operation;
     read.moment = iso_moment_of(read.history, read.reader, read.operation, claim->is_serial);
+    read.last = read.moment.at;
+    if (claim->has_moments) {
+        read.moment = (struct iso_moment){.at = claim->first_moment, .inclusive = true};
+        read.last = claim->last_moment;
+    }
     read.visible = read.moment.inclusive ? "at or before" : "before";
     return read;
+}
+
+/* Between which moments it could choose. */
+static void put_choice(struct iso_argument *argument, const struct read *read)
+{
+    uint64_t first = read->moment.at;
+    if (read->claim->is_past)
+        argue_step(argument,
+                   "All that it read at its snapshot has to be from one moment: what it read before leaves %M, "
+                   "and no later one.",
+                   first);
+    else if (first == read->last)
+        argue_step(argument, "The only moment left to it is %M.", first);
+    else if (read->last == UINT64_MAX)
+        argue_step(argument, "The moments left to it, after its start and what it read before, are those from %M on.",
+                   first);
+    else
+        argue_step(argument,
+                   "The moments left to it, between its start and its commit and not before those of what it "
+                   "read before, are those from %M to %M.",
+                   first, read->last);
 }
 
 static void put_moment(struct iso_argument *argument, const struct read *read)
@@ -33,6 +60,12 @@ static void put_moment(struct iso_argument *argument, const struct read *read)
                         : read->moment.lock    ? " under a lock, so just below its commit at"
                                                : ", from its snapshot at";
     bool is_row, of_set = iso_history_in_range(read->history, read->operation, &is_row);
+    if (read->claim->has_moments) {
+        argue_step(argument, "%T read %s%K in its %O.", read->reader, of_set ? "a range that covers " : "", read->key,
+                   read->reader, read->operation);
+        put_choice(argument, read);
+        return;
+    }
     argue_step(argument, "%T read %s%K in its %O%s %M.", read->reader, of_set ? "a range that covers " : "", read->key,
                read->reader, read->operation, where, read->moment.at);
 }
@@ -87,6 +120,11 @@ static void put_actual(struct iso_argument *argument, const struct read *read)
     const char *kind = claim->wrong->kind ? claim->wrong->kind : "";
     uint32_t by = writer->transaction;
     uint64_t cts = has_version(read, writer) ? read->history->cts[by] : 0;
+    if (read->claim->has_moments && !read->claim->is_past && read->last != read->moment.at)
+        argue_step(argument, "Nor is what it read, %C, the newest version at any later one of these moments.",
+                   &claim->actual);
+    if (read->claim->is_past)
+        argue_step(argument, "No earlier moment has all that it read before, and %C.", &claim->actual);
     if (!strcmp(kind, "stale") && has_version(read, writer))
         argue_step(argument,
                    "However, it read %C, the version that %T had committed at %M, which was replaced by then: "
@@ -97,7 +135,7 @@ static void put_actual(struct iso_argument *argument, const struct read *read)
                    read->key);
     else if (!strcmp(kind, "future") && has_version(read, writer))
         argue_step(argument, "However, it read %C, which %T committed only at %M, not %s %M: a contradiction.",
-                   &claim->actual, by, cts, read->visible, read->moment.at);
+                   &claim->actual, by, cts, read->visible, read->last);
     else if (!strcmp(kind, "absent"))
         argue_step(argument, "However, it read %C, as if there were no version: a contradiction.", &claim->actual);
     else if (!strcmp(kind, "missing-row"))

@@ -265,6 +265,30 @@ static bool is_serial(const char *level)
     return iso_level_parse(level, strlen(level), &known) && iso_level_row(known)->shape == ISO_SHAPE_ONE_EVENT;
 }
 
+/* The timestamp of a text that iso_history_stamp_text wrote. */
+static uint64_t stamp_of(const struct iso_history *history, const char *text)
+{
+    char here[ISO_STAMP_TEXT];
+    for (uint64_t rank = 1; history->rank_physical && rank <= history->rank_count; rank++) {
+        iso_history_stamp_text(history, rank, here);
+        if (!strcmp(here, text))
+            return rank;
+    }
+    return history->rank_physical ? 0 : strtoull(text, NULL, 10);
+}
+
+static void take_moments(struct reading *reading, const struct iso_reported *reported)
+{
+    const struct iso_history *history = reading->claims->history;
+    const char *level = or_empty(reported->head.level);
+    reading->claim.has_moments = reported->moments.has_until;
+    reading->claim.is_past = !strcmp(level, iso_level_name(ISO_STALE_READS));
+    if (!reported->moments.has_until)
+        return;
+    reading->claim.first_moment = stamp_of(history, reported->moments.read_at);
+    reading->claim.last_moment = *reported->moments.until ? stamp_of(history, reported->moments.until) : UINT64_MAX;
+}
+
 /* ---- the whole ---- */
 
 static bool keep_claim(void *context, const struct iso_reported *reported)
@@ -279,6 +303,7 @@ static bool keep_claim(void *context, const struct iso_reported *reported)
     if (resolve(reading) != ISO_OK)
         return false;
     reading->claim.is_serial = is_serial(or_empty(head->level)) && !reported->versions_by_commit;
+    take_moments(reading, reported);
     reading->claim.is_tentative = !strcmp(state, "tentative");
     reading->claim.doubt = head->doubtful ? iso_doubt(head->doubtful) : NULL;
     reading->claim.id = strtoull(or_empty(head->id), NULL, 16);

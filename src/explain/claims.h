@@ -39,11 +39,13 @@ struct iso_claim_edge {
 
 struct iso_claim {
     const struct iso_wrong *wrong;
-    bool is_serial;                    /* its level is one of the serializable ones */
-    bool is_tentative;                 /* may still be retracted */
-    const char *doubt;                 /* why it may be wrong though final, as a sentence; NULL: no reason is known */
-    uint64_t id;                       /* of a line; 0: none */
-    uint32_t first_party, party_count; /* tids: the blamed one first; a cycle's in its order */
+    bool is_serial;                     /* its level is one of the serializable ones */
+    bool has_moments, is_past;          /* a read with a choice of moments; at `stale` those up to the first one */
+    uint64_t first_moment, last_moment; /* UINT64_MAX: without an end */
+    bool is_tentative;                  /* may still be retracted */
+    const char *doubt;                  /* why it may be wrong though final, as a sentence; NULL: no reason is known */
+    uint64_t id;                        /* of a line; 0: none */
+    uint32_t first_party, party_count;  /* tids: the blamed one first; a cycle's in its order */
     struct iso_party writer_expected, writer_actual; /* tid ISO_ABSENT: none */
     iso_atom key_atom;                               /* ISO_ABSENT: none */
     uint32_t key;                                    /* of the history; ISO_NONE: none */

@@ -77,14 +77,33 @@ static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
     return (struct iso_scalar_type){.text = ISO_TEXT_DISTINCT};
 }
 
+/* Where the rows of one query may be of several moments, or of none in particular, nothing is said of rows that it did
+ * not return. */
+static void leave_queries(struct iso_verdict *verdict)
+{
+    const struct iso_ranges *ranges = &verdict->history->ranges;
+    for (uint32_t i = 0; i < ranges->count; i++) {
+        if (ranges->list[i].form != ISO_SET_QUERY ||
+            iso_status_of(verdict->history, ranges->list[i].transaction) != ISO_COMMITTED)
+            continue;
+        verdict->unjudged[ISO_UNJUDGED_ROW_SETS]++;
+        verdict->reads_unjudged++;
+        verdict->reads_judged -= verdict->reads_judged > 0;
+    }
+}
+
 /* The header of each query is a read that engines count as judged: it stands for the query, which is not. */
 void judge_queries(enum iso_level level, struct iso_verdict *verdict)
 {
+    if (level != ISO_SI && level != ISO_SER && level != ISO_PC) {
+        leave_queries(verdict);
+        return;
+    }
     struct iso_rowsets_options asked;
     struct iso_rowsets_stats stats;
     struct asking asking = {.verdict = verdict};
     iso_rowsets_options_init(&asked);
-    asked.level = level;
+    asked.level = level == ISO_SER ? ISO_SER : ISO_SI;
     asked.scan_limit = verdict->history->ranges.limit;
     asked.on_finding = take_finding;
     asked.texts = ISO_TEXT_ORDERED;

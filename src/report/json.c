@@ -59,8 +59,11 @@ static struct iso_reported_moments moments_of(const struct iso_verdict *verdict,
     if (violation->axiom == ISO_EXT) {
         struct iso_moment moment =
             iso_moment_of(history, violation->transaction, violation->operation, verdict->level == ISO_SER);
-        moments.inclusive = moment.inclusive;
-        iso_history_stamp_text(history, moment.at, moments.read_at);
+        moments.inclusive = moment.inclusive || violation->has_moments;
+        moments.has_until = violation->has_moments;
+        iso_history_stamp_text(history, violation->has_moments ? violation->first_moment : moment.at, moments.read_at);
+        if (violation->has_moments && violation->last_moment != UINT64_MAX)
+            iso_history_stamp_text(history, violation->last_moment, moments.until);
         moments.expected = times_of(history, violation->writer_expected);
         moments.actual = times_of(history, violation->writer_actual);
     } else if (violation->axiom != ISO_INT) {

@@ -157,8 +157,9 @@ static const char *explain_read(enum iso_violation_kind kind, enum iso_level lev
     case ISO_INTERMEDIATE:
         return "Its writer wrote the key again before it committed; nobody else may see what it wrote first.";
     case ISO_FUTURE:
-        return level == ISO_SI ? "Its writer committed after the snapshot that this read should come from."
-                               : "Its writer committed after this transaction, so it comes later in the order.";
+        return level == ISO_SER  ? "Its writer committed after this transaction, so it comes later in the order."
+               : level == ISO_RC ? "Its writer committed after the last moment that this read may have had."
+                                 : "Its writer committed after the snapshot that this read should come from.";
     case ISO_ABSENT_READ:
         return "The read found nothing, although a version was there.";
     case ISO_MISSING_ROW:
@@ -168,8 +169,12 @@ static const char *explain_read(enum iso_violation_kind kind, enum iso_level lev
     case ISO_AGGREGATE:
         return "The rows that were there and match give another value.";
     default:
-        return level == ISO_SI ? "An older version: a newer one was committed before the snapshot of this read."
-                               : "An older version: a newer one was committed before this transaction committed.";
+        return level == ISO_SER ? "An older version: a newer one was committed before this transaction committed."
+               : level == ISO_RC
+                   ? "An older version: a newer one was committed before the first moment left to this read."
+               : level == ISO_STALE_READS
+                   ? "No moment up to its start has this version and all that the transaction read before it."
+                   : "An older version: a newer one was committed before the snapshot of this read.";
     }
 }
 
@@ -195,6 +200,22 @@ static const char *name_of_read(enum iso_violation_kind kind)
     }
 }
 
+/* The moments that the read had to choose from. */
+static void put_moments(struct iso_output *output, const struct iso_verdict *verdict,
+                        const struct iso_violation *violation)
+{
+    char first[ISO_STAMP_TEXT], last[ISO_STAMP_TEXT];
+    bool is_past = verdict->level == ISO_STALE_READS;
+    iso_history_stamp_text(verdict->history, violation->first_moment, first);
+    iso_history_stamp_text(verdict->history, violation->last_moment, last);
+    if (is_past || violation->first_moment == violation->last_moment)
+        iso_output_format(output, "    moments:  %s%s\n", is_past ? "up to " : "", first);
+    else if (violation->last_moment == UINT64_MAX)
+        iso_output_format(output, "    moments:  from %s on\n", first);
+    else
+        iso_output_format(output, "    moments:  from %s to %s\n", first, last);
+}
+
 static void put_read(struct iso_output *output, const struct iso_verdict *verdict,
                      const struct iso_violation *violation)
 {
@@ -210,6 +231,8 @@ static void put_read(struct iso_output *output, const struct iso_verdict *verdic
                           iso_report_operation_index(history, violation->transaction, violation->operation));
     iso_output_char(output, '\n');
     put_values(output, history, violation);
+    if (violation->has_moments)
+        put_moments(output, verdict, violation);
     iso_output_format(output, "    %s\n",
                       external ? explain_read(violation->kind, verdict->level)
                                : "A transaction must read again what it last read or wrote of a key.");
@@ -234,8 +257,8 @@ static void put_session(struct iso_output *output, const struct iso_verdict *ver
     const struct iso_history *history = verdict->history;
     iso_output_text(output, "a session does not see its own past\n    ");
     report_put_transaction(output, history, violation->transaction);
-    iso_output_text(output, verdict->level == ISO_SI ? " starts before the commit of\n    "
-                                                     : " stands in the commit order before\n    ");
+    iso_output_text(output, verdict->level == ISO_SER ? " stands in the commit order before\n    "
+                                                      : " starts before the commit of\n    ");
     report_put_transaction(output, history, violation->other);
     iso_output_text(output, ", an earlier one of the same session\n");
 }
@@ -402,7 +425,7 @@ static void put_gaps(struct iso_output *output, const struct iso_verdict *verdic
         iso_output_text(output, " not judged for NOCONFLICT: made under a lock, without a timestamp of their own "
                                 "(\"ots\").\n");
     }
-    if (verdict->per_operation)
+    if (verdict->per_operation && verdict->level == ISO_SI)
         iso_output_text(output, "  Operations have timestamps of their own: this is a statement about each "
                                 "operation's snapshot, weaker than snapshot isolation.\n");
 }

@@ -27,7 +27,7 @@ static const struct iso_level_row rows[] = {
     [ISO_ADYA_RC] = {"adya-rc", "read committed without session order", "read-committed", ISO_SHAPE_ARBITRATION,
                      .is_ranked = true},
     [ISO_RC] = {"rc", "read committed", "monotonic-atomic-view", ISO_SHAPE_ARBITRATION, .keeps_sessions = true,
-                .is_ranked = true, .implies = BIT(ADYA_RC)},
+                .is_ranked = true, .engines = ISO_BY_CHRONOS, .implies = BIT(ADYA_RC)},
     [ISO_RA] = {"ra", "read atomicity", "read-atomic", ISO_SHAPE_ARBITRATION, .keeps_sessions = true, .is_ranked = true,
                 .implies = BIT(RC) | BIT(RYW)},
     [ISO_CC] = {"cc", "causal consistency", "causal-cerone", ISO_SHAPE_ARBITRATION, .keeps_sessions = true,
@@ -35,7 +35,7 @@ static const struct iso_level_row rows[] = {
     [ISO_PSI] = {"psi", "parallel snapshot isolation", "parallel-snapshot-isolation", ISO_SHAPE_ARBITRATION,
                  .keeps_sessions = true, .is_ranked = true, .implies = BIT(CC)},
     [ISO_PC] = {"pc", "prefix consistency", "prefix", ISO_SHAPE_SPLIT, .keeps_sessions = true, .is_ranked = true,
-                .implies = BIT(CC)},
+                .engines = ISO_BY_CHRONOS, .implies = BIT(CC)},
     [ISO_PRAM] = {"pram", "PRAM consistency", "PRAM", ISO_SHAPE_ARBITRATION, .keeps_sessions = true, .is_ranked = true,
                   .implies = BIT(RYW) | BIT(MR) | BIT(MW)},
     [ISO_RYW] = {"ryw", "read your writes", "read-your-writes", ISO_SHAPE_ARBITRATION, .keeps_sessions = true,
@@ -46,7 +46,7 @@ static const struct iso_level_row rows[] = {
                 .is_ranked = true},
     [ISO_WFR] = {"wfr", "writes follow reads", "writes-follow-reads", ISO_SHAPE_ARBITRATION, .keeps_sessions = true,
                  .is_ranked = true},
-    [ISO_STALE_READS] = {"stale", "reads of one past moment", NULL, ISO_SHAPE_NONE},
+    [ISO_STALE_READS] = {"stale", "reads of one past moment", NULL, ISO_SHAPE_NONE, .engines = ISO_BY_CHRONOS},
 };
 _Static_assert(sizeof rows / sizeof *rows == ISO_LEVELS, "each level has a row");
 

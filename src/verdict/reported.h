@@ -43,6 +43,8 @@ struct iso_reported_times {
 struct iso_reported_moments {
     bool inclusive;
     char read_at[ISO_REPORTED_STAMP]; /* empty: not said */
+    bool has_until;                   /* it had a choice of moments, from that one on (stale: up to that one) */
+    char until[ISO_REPORTED_STAMP];   /* the last one; empty: without an end */
     struct iso_reported_times expected, actual, other;
 };
 

@@ -373,10 +373,18 @@ static void read_times(struct iso_reported_reader *reader, void *at)
     times->is_given = read_loose_members(reader, members, times);
 }
 
+static void read_until(struct iso_reported_reader *reader, void *at)
+{
+    struct iso_reported_moments *moments = at;
+    moments->has_until = true;
+    read_stamp(reader, moments->until);
+}
+
 static void read_moments(struct iso_reported_reader *reader, void *at)
 {
     static const struct member members[] = {{"look", read_stamp, AT(iso_reported_moments, read_at)},
                                             {"inclusive", read_truth, AT(iso_reported_moments, inclusive)},
+                                            {"until", read_until, 0},
                                             {"expected", read_times, AT(iso_reported_moments, expected)},
                                             {"actual", read_times, AT(iso_reported_moments, actual)},
                                             {"other", read_times, AT(iso_reported_moments, other)},

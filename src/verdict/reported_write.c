@@ -92,6 +92,8 @@ static void put_moments(struct iso_text *text, const struct iso_reported_moments
     if (has_read_at) {
         put_stamp(text, "\"look\":", moments->read_at);
         iso_text_put(text, moments->inclusive ? ",\"inclusive\":true" : ",\"inclusive\":false");
+        if (moments->has_until)
+            put_stamp(text, ",\"until\":", moments->until);
     }
     put_times(text, "\"expected\":", &moments->expected);
     put_times(text, "\"actual\":", &moments->actual);

@@ -7,7 +7,7 @@
 static const char *const names[ISO_UNJUDGED_REASONS] = {
     "unknown-writer", "before-start", "unknown-value", "schema", "ddl",       "lossy", "spelling",
     "own-order",      "xa",           "scan-limit",    "type",   "collation", "sign",  "unknown-column",
-    "row-sets"};
+    "row-sets",       "version-order"};
 
 const char *iso_unjudged_name(enum iso_unjudged reason)
 {

@@ -50,7 +50,9 @@ static bool lacks_times(const struct oracle *oracle, uint32_t t)
         return false;
     if (plain_transaction_writes(&oracle->history->transactions[t]) && !times->has_cts)
         return true;
-    return oracle->level == ISO_SI ? !times->has_sts : !times->has_sts && !times->has_cts;
+    if (oracle->level == ISO_RC)
+        return false;
+    return oracle->level != ISO_SER ? !times->has_sts : !times->has_sts && !times->has_cts;
 }
 
 /* ---- TIMESTAMP ---- */
@@ -59,6 +61,8 @@ static bool interval_broken(const struct oracle *oracle, uint32_t t)
 {
     const struct plain_transaction *transaction = &oracle->history->transactions[t];
     const struct plain_transaction_times *times = &oracle->times.transactions[t];
+    if (!times->has_sts)
+        return false;
     if (times->sts > times->cts || (plain_transaction_writes(transaction) && times->sts >= times->cts))
         return true;
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
@@ -138,7 +142,7 @@ static void judge_timestamps(struct oracle *oracle)
             instance.kind = ISO_SHARED_CTS;
         else if (on_cycle[t])
             instance.kind = ISO_CTS_CYCLE;
-        else if (oracle->level == ISO_SI && interval_broken(oracle, t))
+        else if (oracle->level != ISO_SER && interval_broken(oracle, t))
             instance.kind = ISO_INTERVAL;
         else if (oracle->times.transactions[t].breached)
             instance.kind = ISO_SNAPSHOT_ORDER;
@@ -149,7 +153,7 @@ static void judge_timestamps(struct oracle *oracle)
 
 /* ---- SESSION ---- */
 
-static bool precedes(const struct oracle *oracle, uint32_t u, uint32_t t)
+bool session_precedes(const struct oracle *oracle, uint32_t u, uint32_t t)
 {
     const struct plain_history *history = oracle->history;
     uint64_t left = plain_sno(history, u), right = plain_sno(history, t);
@@ -162,7 +166,7 @@ static bool position_below(const struct oracle *oracle, uint32_t left, uint32_t 
 {
     const struct plain_transaction_times *a = &oracle->times.transactions[left];
     const struct plain_transaction_times *b = &oracle->times.transactions[right];
-    if (a->cts != b->cts || oracle->level == ISO_SI)
+    if (a->cts != b->cts || oracle->level != ISO_SER)
         return a->cts < b->cts;
     return !a->point && b->point;
 }
@@ -172,8 +176,8 @@ static bool session_broken(const struct oracle *oracle, uint32_t u, uint32_t t)
 {
     const struct plain_transaction_times *earlier = &oracle->times.transactions[u];
     const struct plain_transaction_times *later = &oracle->times.transactions[t];
-    if (oracle->level == ISO_SI)
-        return later->sts < earlier->cts;
+    if (oracle->level != ISO_SER)
+        return later->has_sts && later->sts < earlier->cts;
     bool both_points = earlier->point && later->point;
     return !position_below(oracle, u, t) && !(both_points && earlier->cts == later->cts);
 }
@@ -183,12 +187,12 @@ static void judge_session(struct oracle *oracle, uint32_t t)
     struct instance instance = instance_of(ISO_SESSION, ISO_KIND_NONE, t);
     bool broken = false;
     for (uint32_t u = 0; u < oracle->history->transaction_count; u++) {
-        if (!is_committed(oracle, u) || !precedes(oracle, u, t))
+        if (!is_committed(oracle, u) || !session_precedes(oracle, u, t))
             continue;
         broken |= session_broken(oracle, u, t);
         uint32_t largest = instance.other;
         if (largest == NONE || position_below(oracle, largest, u) ||
-            (!position_below(oracle, u, largest) && precedes(oracle, u, largest)))
+            (!position_below(oracle, u, largest) && session_precedes(oracle, u, largest)))
             instance.other = u;
     }
     if (broken)
@@ -258,7 +262,7 @@ bool timestamp_oracle(const struct plain_history *history, enum iso_level level,
                       struct instances *instances, bool refused[PLAIN_TRANSACTIONS])
 {
     bool any = false;
-    struct oracle oracle = {.history = history, .level = level, .instances = instances};
+    struct oracle oracle = {.history = history, .level = level, .session_order = session_order, .instances = instances};
     instances_clear(instances);
     plain_times_of(history, &oracle.times);
     for (uint32_t t = 0; t < history->transaction_count; t++)
@@ -270,12 +274,12 @@ bool timestamp_oracle(const struct plain_history *history, enum iso_level level,
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         if (!is_committed(&oracle, t))
             continue;
-        if (session_order)
+        if (session_order && level != ISO_STALE_READS)
             judge_session(&oracle, t);
-        if (level == ISO_SI) {
+        if (level == ISO_SI)
             judge_conflicts(&oracle, t);
+        if (level != ISO_SER)
             instances->per_operation |= uses_operation_times(&oracle, t);
-        }
     }
     instances_sort(instances);
     return true;

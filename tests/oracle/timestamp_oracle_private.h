@@ -5,13 +5,33 @@
 #include "tests/oracle/plain_times.h"
 #include "tests/oracle/timestamp_oracle.h"
 
+/* A read of a key, and the moment at which it is judged. */
+struct external_read {
+    uint32_t t, operation;
+    const struct plain_text *key;
+};
+
 struct oracle {
     const struct plain_history *history;
     enum iso_level level;
+    bool session_order;
     struct plain_times times;
     struct instances *instances;
     bool reads_externally[PLAIN_TRANSACTIONS][PLAIN_OPERATIONS]; /* judged by EXT, whatever came out */
+
+    /* rc and stale: the transaction that is being judged, and the read that is wrong */
+    uint64_t left_low, left_high; /* rc: the moments that are left */
+    uint32_t past_count;          /* stale: reads that have a moment in common */
+    struct external_read past[PLAIN_OPERATIONS];
+    uint32_t past_prefix[PLAIN_OPERATIONS];
+    uint64_t expected_at, limit; /* where a wrong read looked, and the last moment that it might have had */
 };
+
+/* Levels at which a read is right at some moment, not at one. */
+static inline bool has_moments(const struct oracle *oracle)
+{
+    return oracle->level == ISO_RC || oracle->level == ISO_STALE_READS;
+}
 
 static inline bool is_committed(const struct oracle *oracle, uint32_t t)
 {
@@ -25,13 +45,10 @@ uint32_t final_write(const struct oracle *oracle, uint32_t t, const struct plain
 /* Judges all reads of committed transactions: INT and EXT. */
 void judge_reads(struct oracle *oracle);
 
-/* ---- what judge_reads is made of ---- */
+/* True if U stands before T in their session. */
+bool session_precedes(const struct oracle *oracle, uint32_t u, uint32_t t);
 
-/* A read of a key, and the moment at which it is judged. */
-struct external_read {
-    uint32_t t, operation;
-    const struct plain_text *key;
-};
+/* ---- what judge_reads is made of ---- */
 
 /* Committed, not the reader, and writes the key: at its cts there is a version of the key. */
 bool has_version(const struct oracle *oracle, const struct external_read *read, uint32_t w);
@@ -54,5 +71,17 @@ enum read_verdict judge_register(const struct oracle *oracle, const struct exter
 /* The same for a list read, of which the first `prefix` elements are others'. */
 enum read_verdict judge_list(const struct oracle *oracle, const struct external_read *read, uint32_t prefix,
                              struct instance *wrong);
+
+/* rc and stale. A register has no prefix: ISO_NONE. */
+void begin_moments(struct oracle *oracle, uint32_t t);
+enum read_verdict judge_by_moments(struct oracle *oracle, const struct external_read *read, uint32_t prefix,
+                                   struct instance *wrong);
+
+/* Whether the read returned the version that `writer` made; ISO_NONE: the initial one. */
+bool is_register_version(const struct oracle *oracle, const struct external_read *read, uint32_t writer);
+bool is_list_version(const struct oracle *oracle, const struct external_read *read, uint32_t prefix, uint32_t writer);
+
+/* Two writers of the list committed at one position among snapshots: their order is not known. */
+bool list_is_tied(const struct oracle *oracle, const struct plain_text *key);
 
 #endif

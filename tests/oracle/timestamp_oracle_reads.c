@@ -19,7 +19,9 @@ bool is_visible(const struct oracle *oracle, const struct external_read *read, u
 {
     const struct plain_transaction_times *reader = &oracle->times.transactions[read->t];
     uint64_t cts = oracle->times.transactions[w].cts;
-    if (oracle->level == ISO_SI)
+    if (has_moments(oracle))
+        return cts <= oracle->limit;
+    if (oracle->level != ISO_SER)
         return cts <= times_of(oracle, read)->ots;
     return reader->point ? cts <= reader->cts : cts < reader->cts;
 }
@@ -41,8 +43,9 @@ uint32_t expected_writer(const struct oracle *oracle, const struct external_read
 {
     uint32_t newest = NONE;
     for (uint32_t w = 0; w < oracle->history->transaction_count; w++) {
-        if (has_version(oracle, read, w) && is_visible(oracle, read, w) &&
-            (newest == NONE || version_below(oracle, read->key, newest, w)))
+        bool visible = has_moments(oracle) ? oracle->times.transactions[w].cts <= oracle->expected_at
+                                           : is_visible(oracle, read, w);
+        if (has_version(oracle, read, w) && visible && (newest == NONE || version_below(oracle, read->key, newest, w)))
             newest = w;
     }
     return newest;
@@ -56,6 +59,8 @@ bool may_be_visible(const struct oracle *oracle, const struct external_read *rea
         return false;
     if (!unknown->has_sts)
         return true;
+    if (has_moments(oracle))
+        return unknown->sts < oracle->limit;
     bool by_commit = oracle->level == ISO_SER || times_of(oracle, read)->lock;
     return unknown->sts < (by_commit ? reader->cts : times_of(oracle, read)->ots);
 }
@@ -116,11 +121,14 @@ static void judge_register_read(struct oracle *oracle, struct findings *findings
     const struct plain_operation_times *times = oracle->times.transactions[t].operations;
     uint32_t before = previous_operation(oracle, t, i);
     bool written = first_write(oracle, t, &operation->key) < i;
-    if (before == NONE || (!written && times[before].ots != times[i].ots)) {
+    bool apart = oracle->level == ISO_RC || (before != NONE && times[before].ots != times[i].ots);
+    if (before == NONE || (!written && apart)) {
         struct external_read read = {t, i, &operation->key};
         struct instance wrong;
         oracle->reads_externally[t][i] = true;
-        note_external(oracle, findings, judge_register(oracle, &read, &wrong), &wrong);
+        enum read_verdict verdict =
+            has_moments(oracle) ? judge_by_moments(oracle, &read, NONE, &wrong) : judge_register(oracle, &read, &wrong);
+        note_external(oracle, findings, verdict, &wrong);
         return;
     }
     oracle->instances->reads_judged++;
@@ -205,11 +213,14 @@ static void judge_list_read(struct oracle *oracle, struct findings *findings, ui
     const struct plain_operation *operation = operation_at(oracle, t, i);
     const struct plain_operation_times *times = oracle->times.transactions[t].operations;
     uint32_t prefix = prefix_length(oracle, t, i), before = previous_list_read(oracle, t, i);
-    if (prefix != NONE && (before == NONE || times[before].ots != times[i].ots)) {
+    bool apart = oracle->level == ISO_RC || (before != NONE && times[before].ots != times[i].ots);
+    if (prefix != NONE && (before == NONE || apart)) {
         struct external_read read = {t, i, &operation->key};
         struct instance wrong;
         oracle->reads_externally[t][i] = true;
-        note_external(oracle, findings, judge_list(oracle, &read, prefix, &wrong), &wrong);
+        enum read_verdict verdict = has_moments(oracle) ? judge_by_moments(oracle, &read, prefix, &wrong)
+                                                        : judge_list(oracle, &read, prefix, &wrong);
+        note_external(oracle, findings, verdict, &wrong);
         return;
     }
     oracle->instances->reads_judged++;
@@ -222,34 +233,47 @@ static void judge_list_read(struct oracle *oracle, struct findings *findings, ui
 
 /* ---- all ---- */
 
-static void judge_key(struct oracle *oracle, uint32_t t, const struct plain_text *key)
+static uint32_t find_key(const struct plain_text keys[PLAIN_OPERATIONS], uint32_t count, const struct plain_text *key)
 {
-    struct findings findings = {.has_internal = false};
-    bool list = plain_key_is_list(oracle->history, key);
+    uint32_t i = 0;
+    while (i < count && !plain_equal(&keys[i], key))
+        i++;
+    return i;
+}
+
+/* All reads of a transaction, in their order; what is found of each key. */
+static void judge_transaction(struct oracle *oracle, uint32_t t)
+{
+    struct findings findings[PLAIN_OPERATIONS] = {{.has_internal = false}};
+    struct plain_text keys[PLAIN_OPERATIONS];
+    uint32_t key_count = 0;
+    if (has_moments(oracle))
+        begin_moments(oracle, t);
     for (uint32_t i = 0; i < oracle->history->transactions[t].operation_count; i++) {
         const struct plain_operation *operation = operation_at(oracle, t, i);
-        if (plain_writes(operation) || !plain_equal(&operation->key, key))
+        uint32_t key = find_key(keys, key_count, &operation->key);
+        if (key == key_count)
+            keys[key_count++] = operation->key;
+        if (plain_writes(operation))
             continue;
-        if (list)
-            judge_list_read(oracle, &findings, t, i);
+        if (plain_key_is_list(oracle->history, &operation->key))
+            judge_list_read(oracle, &findings[key], t, i);
         else
-            judge_register_read(oracle, &findings, t, i);
+            judge_register_read(oracle, &findings[key], t, i);
     }
-    if (findings.has_internal)
-        instances_add(oracle->instances, &findings.internal);
-    if (findings.has_external)
-        instances_add(oracle->instances, &findings.external);
-    oracle->instances->reads_unjudged += findings.has_unjudged && !findings.has_external;
+    for (uint32_t key = 0; key < key_count; key++) {
+        if (findings[key].has_internal)
+            instances_add(oracle->instances, &findings[key].internal);
+        if (findings[key].has_external)
+            instances_add(oracle->instances, &findings[key].external);
+        oracle->instances->reads_unjudged += findings[key].has_unjudged && !findings[key].has_external;
+    }
 }
 
 void judge_reads(struct oracle *oracle)
 {
     for (uint32_t t = 0; t < oracle->history->transaction_count; t++) {
-        if (!is_committed(oracle, t))
-            continue;
-        for (uint32_t i = 0; i < oracle->history->transactions[t].operation_count; i++) {
-            if (previous_operation(oracle, t, i) == NONE)
-                judge_key(oracle, t, &operation_at(oracle, t, i)->key);
-        }
+        if (is_committed(oracle, t))
+            judge_transaction(oracle, t);
     }
 }

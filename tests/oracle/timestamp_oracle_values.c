@@ -127,6 +127,13 @@ static void explain_register(const struct oracle *oracle, const struct external_
     }
 }
 
+bool is_register_version(const struct oracle *oracle, const struct external_read *read, uint32_t writer)
+{
+    struct plain_text value =
+        writer == NONE ? initial_value(oracle, read->key) : final_value(oracle, writer, read->key);
+    return plain_equal(&value, &operations_of(oracle, read->t)[read->operation].value);
+}
+
 enum read_verdict judge_register(const struct oracle *oracle, const struct external_read *read, struct instance *wrong)
 {
     const struct plain_text *value = &operations_of(oracle, read->t)[read->operation].value;
@@ -293,6 +300,27 @@ static void explain_list(const struct oracle *oracle, const struct external_read
     wrong->kind = count ? ISO_STALE : ISO_ABSENT_READ;
     if (count)
         wrong->writer_actual = wrong_writer(oracle, read, ISO_STALE, prefix, count, &prefix[count - 1]);
+}
+
+bool is_list_version(const struct oracle *oracle, const struct external_read *read, uint32_t prefix, uint32_t writer)
+{
+    struct elements version;
+    list_version(oracle, read->key, writer, &version);
+    bool equal = version.count == prefix;
+    for (uint32_t i = 0; equal && i < prefix; i++)
+        equal = plain_equal(&version.at[i], &operations_of(oracle, read->t)[read->operation].list[i]);
+    return equal;
+}
+
+bool list_is_tied(const struct oracle *oracle, const struct plain_text *key)
+{
+    bool tied = false;
+    for (uint32_t w = 0; w < oracle->history->transaction_count; w++) {
+        for (uint32_t u = 0; u < w; u++)
+            tied |= is_writer(oracle, w, key) && is_writer(oracle, u, key) &&
+                    oracle->times.transactions[w].cts == oracle->times.transactions[u].cts;
+    }
+    return tied && plain_clock(oracle->history) == ISO_CLOCK_SNAPSHOT;
 }
 
 enum read_verdict judge_list(const struct oracle *oracle, const struct external_read *read, uint32_t prefix,

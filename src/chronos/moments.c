@@ -1,0 +1,203 @@
+/* Read committed, and reads of the past: at which moments was each read right?
+ *
+ * `rc`: each external read has a moment between its transaction's start and commit, and moments do not go back. The
+ * operations are taken in their order, each at the first moment that is left to it; a read to which none is left is an
+ * instance of EXT and is passed over. No other choice leaves more to what follows.
+ *
+ * `stale`: all reads have one moment, at or before the start. The latest one that suits all reads so far is known; a read
+ * that it does not suit moves it back, as far as all of them ask for it.
+ *
+ * Moments are bounds here (chronos_private.h). Every transaction is judged by itself, against an index of all versions, so
+ * threads share the transactions. Costs: a few searches a read; at `stale` as many rounds as values repeat and do not
+ * suit, one where they do not repeat.
+ */
+#include "chronos/version_index.h"
+
+struct judging {
+    struct chronos_shard *shard;
+    const struct chronos_index *index;
+    uint32_t transaction;
+    uint64_t low, high; /* bounds that are left */
+};
+
+static void doubt(struct judging *judging, const struct chronos_extra *read, const struct chronos_look *look,
+                  uint64_t expected, uint64_t limit)
+{
+    const struct chronos_index *index = judging->index;
+    uint32_t newest = chronos_newest_below(index, look->key, look->reader, expected);
+    struct chronos_suspect suspect = {.transaction = read->transaction,
+                                      .operation = read->operation,
+                                      .expected = chronos_initial_version(index, look->key),
+                                      .writer = ISO_NONE,
+                                      .prefix = read->prefix,
+                                      .bound = limit,
+                                      .look = expected};
+    if (newest != ISO_NONE) {
+        suspect.expected = index->versions[newest].value;
+        suspect.writer = index->versions[newest].writer;
+    }
+    chronos_add_suspect(judging->shard, &suspect);
+}
+
+/* ---- rc ---- */
+
+/* The start of the session's next committed transaction that has one, as a bound: a point was over by then. */
+static uint64_t end_of_point(const struct chronos *check, uint32_t transaction)
+{
+    const struct iso_history *history = check->history;
+    uint32_t session = history->session[transaction], end = history->session_first[session + 1];
+    for (uint32_t i = check->place_in_session[transaction] + 1; check->options->session_order && i < end; i++) {
+        uint32_t next = history->session_order[i];
+        if ((history->flags[next] & (ISO_STATUS_MASK | ISO_HAS_STS)) == (ISO_COMMITTED | ISO_HAS_STS))
+            return history->sts[next] + 1;
+    }
+    return UINT64_MAX;
+}
+
+/* A transaction that does not say where it started did so after what its session had committed before. */
+static uint64_t start_bound(const struct chronos *check, uint32_t transaction)
+{
+    const struct iso_history *history = check->history;
+    if (history->flags[transaction] & ISO_HAS_STS)
+        return history->sts[transaction] + 1;
+    uint32_t first = history->session_first[history->session[transaction]];
+    for (uint32_t i = check->place_in_session[transaction]; check->options->session_order && i-- > first;) {
+        uint32_t before = history->session_order[i];
+        if ((history->flags[before] & (ISO_STATUS_MASK | ISO_WRITES)) == (ISO_COMMITTED | ISO_WRITES))
+            return history->cts[before] + 1;
+    }
+    return 1;
+}
+
+static bool is_point(const struct judging *judging)
+{
+    return judging->shard->history->flags[judging->transaction] & ISO_POINT;
+}
+
+/* The bounds that a read may have; true: it moves the moment on. */
+static bool bounds_of(const struct judging *judging, uint32_t operation, uint64_t *low, uint64_t *high)
+{
+    const struct iso_history *history = judging->shard->history;
+    uint8_t bits = history->kind[operation] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK);
+    uint64_t own = chronos_bound(history, judging->transaction, operation);
+    *low = judging->low;
+    *high = judging->high;
+    if (bits & ISO_OPERATION_OTS)
+        *low = own > *low ? own : *low;
+    if (bits == ISO_OPERATION_OTS || *high < *low)
+        *high = *low;
+    if (bits == ISO_OPERATION_LOCK && !is_point(judging))
+        *low = *high = own + judging->index->are_positions;
+    return !(bits & ISO_OPERATION_LOCK);
+}
+
+static void judge_committed(struct judging *judging, const struct chronos_extra *reads, uint32_t count)
+{
+    const struct chronos *check = judging->shard->check;
+    const struct iso_history *history = check->history;
+    uint64_t end =
+        is_point(judging) ? end_of_point(check, judging->transaction) : history->cts[judging->transaction] + 1;
+    judging->low = start_bound(check, judging->transaction);
+    judging->high = end > judging->low ? end : judging->low;
+    for (uint32_t i = 0; i < count; i++) {
+        struct chronos_look look = chronos_look_of(judging->index, &reads[i]);
+        uint64_t low, high;
+        bool moves = bounds_of(judging, reads[i].operation, &low, &high);
+        bool is_one = low == high; /* which may be 0 */
+        uint64_t found = is_one ? low : chronos_first_right(judging->index, &look, low, high);
+        if (is_one ? !chronos_right_at(judging->index, &look, low) : !found)
+            doubt(judging, &reads[i], &look, low, high);
+        else if (moves)
+            judging->low = found;
+        if (judging->high < judging->low)
+            judging->high = judging->low;
+    }
+}
+
+/* ---- stale ---- */
+
+static bool has_own_time(const struct judging *judging, uint32_t operation)
+{
+    return judging->shard->history->kind[operation] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK);
+}
+
+/* The latest bound up to `high` that suits `look` and those of the `count` reads before that count; 0: none. */
+static uint64_t common_bound(const struct judging *judging, const struct chronos_look *looks, uint32_t count,
+                             const struct chronos_look *look, uint64_t high)
+{
+    uint64_t bound = chronos_last_right(judging->index, look, high);
+    for (uint32_t i = 0; bound && i < count; i++) {
+        uint64_t suits = chronos_last_right(judging->index, &looks[i], bound);
+        if (suits == bound)
+            continue;
+        bound = suits ? chronos_last_right(judging->index, look, suits) : 0;
+        i = UINT32_MAX; /* from the first one again */
+    }
+    return bound;
+}
+
+static void judge_fixed(struct judging *judging, const struct chronos_extra *read)
+{
+    const struct iso_history *history = judging->shard->history;
+    struct chronos_look look = chronos_look_of(judging->index, read);
+    bool is_lock = chronos_is_lock(history->kind[read->operation]);
+    uint64_t bound = chronos_bound(history, judging->transaction, read->operation) +
+                     (is_lock && !is_point(judging) && judging->index->are_positions);
+    if (!chronos_right_at(judging->index, &look, bound))
+        doubt(judging, read, &look, bound, bound);
+}
+
+static void judge_stale(struct judging *judging, const struct chronos_extra *reads, uint32_t count)
+{
+    const struct iso_history *history = judging->shard->history;
+    struct chronos_look *looks = iso_allocate(((size_t)count + 1) * sizeof *looks);
+    uint64_t start = history->sts[judging->transaction] + 1, bound = start;
+    uint32_t taken = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (has_own_time(judging, reads[i].operation)) {
+            judge_fixed(judging, &reads[i]);
+            continue;
+        }
+        looks[taken] = chronos_look_of(judging->index, &reads[i]);
+        uint64_t suits = common_bound(judging, looks, taken, &looks[taken], bound);
+        if (suits)
+            bound = suits;
+        else
+            doubt(judging, &reads[i], &looks[taken], bound, start);
+        taken += suits != 0;
+    }
+    iso_free(looks);
+}
+
+/* ---- all ---- */
+
+static void sort_by_operation(struct chronos_shard *shard)
+{
+    for (uint32_t i = 0; i < shard->extra_count; i++)
+        shard->sorted[i] = (uint64_t)shard->extras[i].operation << 32 | shard->extras[i].prefix;
+    chronos_sort_numbers(shard->sorted, shard->extra_count);
+    for (uint32_t i = 0; i < shard->extra_count; i++) {
+        shard->extras[i].operation = (uint32_t)(shard->sorted[i] >> 32);
+        shard->extras[i].prefix = (uint32_t)shard->sorted[i];
+    }
+}
+
+void chronos_judge_moments(struct chronos_shard *shard, uint32_t first, uint32_t end)
+{
+    const struct chronos *check = shard->check;
+    shard->deferring = true;
+    for (uint32_t t = first; t < end; t++) {
+        struct judging judging = {.shard = shard, .index = check->index, .transaction = t};
+        if (iso_status_of(check->history, t) != ISO_COMMITTED)
+            continue;
+        shard->extra_count = 0;
+        chronos_judge_transaction(shard, t);
+        sort_by_operation(shard);
+        if (check->options->level == ISO_RC)
+            judge_committed(&judging, shard->extras, shard->extra_count);
+        else
+            judge_stale(&judging, shard->extras, shard->extra_count);
+    }
+    shard->deferring = false;
+    shard->extra_count = 0;
+}

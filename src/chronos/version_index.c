@@ -1,0 +1,291 @@
+#define _GNU_SOURCE
+#include "chronos/version_index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sorted.h"
+
+/* ---- building ---- */
+
+static uint64_t first_write_bound(const struct iso_history *history, uint32_t transaction, uint32_t key)
+{
+    uint32_t o = history->first_operation[transaction];
+    while (history->key[o] != key || !iso_kind_writes(history->kind[o]))
+        o++;
+    return chronos_bound(history, transaction, o);
+}
+
+struct order {
+    const struct iso_history *history;
+    const struct chronos_version *versions;
+    uint32_t key;
+};
+
+static int by_order(const void *left, const void *right, void *context)
+{
+    const struct order *order = context;
+    const struct iso_history *history = order->history;
+    const struct chronos_version *a = left, *b = right;
+    if (a->cts != b->cts)
+        return a->cts < b->cts ? -1 : 1;
+    if (a->writer == b->writer)
+        return 0;
+    uint64_t a_bound = first_write_bound(history, a->writer, order->key),
+             b_bound = first_write_bound(history, b->writer, order->key);
+    if (a_bound != b_bound)
+        return a_bound < b_bound ? -1 : 1;
+    return iso_atom_compare(&history->atoms, history->tid[a->writer], history->tid[b->writer]);
+}
+
+static int by_value_and_order(const void *left, const void *right, void *context)
+{
+    const struct order *order = context;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    if (order->versions[a].value != order->versions[b].value)
+        return order->versions[a].value < order->versions[b].value ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+/* Calls for each (transaction, key) that is written, in the order of commits, and says the value written last. */
+static void put_versions(struct chronos_index *index, uint32_t *next, bool count_only)
+{
+    const struct chronos *check = index->check;
+    const struct iso_history *history = check->history;
+    uint32_t *writer = iso_allocate(((size_t)history->key_count + 1) * sizeof *writer);
+    memset(writer, 0xff, ((size_t)history->key_count + 1) * sizeof *writer);
+    for (uint32_t c = 0; c < check->commits.count; c++) {
+        uint32_t t = check->commits.transaction[c];
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+            uint32_t key = history->key[o];
+            if (!iso_kind_writes(history->kind[o]))
+                continue;
+            next[key] += writer[key] != t;
+            writer[key] = t;
+            if (!count_only)
+                index->versions[next[key] - 1] = (struct chronos_version){history->cts[t], t, history->value[o]};
+        }
+    }
+    iso_free(writer);
+}
+
+/* Versions of one cts have been put as they came. */
+static void order_ties(struct chronos_index *index, uint32_t key)
+{
+    struct order order = {index->check->history, index->versions, key};
+    for (uint32_t i = index->first[key], end; i < index->first[key + 1]; i = end) {
+        for (end = i + 1; end < index->first[key + 1] && index->versions[end].cts == index->versions[i].cts;)
+            end++;
+        if (end - i > 1)
+            qsort_r(index->versions + i, end - i, sizeof *index->versions, by_order, &order);
+    }
+}
+
+/* Versions only append: each is a prefix of the key's elements. */
+static void grow_list(struct chronos_index *index, uint32_t key)
+{
+    const struct iso_history *history = index->check->history;
+    struct chronos_list *list = &index->check->lists[key];
+    for (uint32_t i = index->first[key]; i < index->first[key + 1]; i++) {
+        struct chronos_version *version = &index->versions[i];
+        for (uint32_t o = history->first_operation[version->writer]; o < history->first_operation[version->writer + 1];
+             o++) {
+            if (history->key[o] == key && iso_kind_of(history, o) == ISO_APPEND)
+                chronos_append(list, history->value[o]);
+        }
+        version->value = list->count;
+    }
+}
+
+static void build_key(struct chronos_index *index, uint32_t key)
+{
+    struct order order = {index->check->history, index->versions, key};
+    uint32_t first = index->first[key], count = index->first[key + 1] - first;
+    order_ties(index, key);
+    if (iso_key_is_list(index->check->history, key))
+        grow_list(index, key);
+    for (uint32_t i = 0; i < count; i++)
+        index->by_value[first + i] = first + i;
+    if (!iso_key_is_list(index->check->history, key) && count > 1)
+        qsort_r(index->by_value + first, count, sizeof *index->by_value, by_value_and_order, &order);
+}
+
+struct chronos_index *chronos_index_new(struct chronos *check)
+{
+    const struct iso_history *history = check->history;
+    struct chronos_index *index = iso_allocate_zeroed(1, sizeof *index);
+    *index = (struct chronos_index){.check = check, .are_positions = history->clock == ISO_CLOCK_SNAPSHOT};
+    uint32_t *next = iso_allocate_zeroed((size_t)history->key_count + 2, sizeof *next);
+    index->first = iso_allocate_zeroed((size_t)history->key_count + 2, sizeof *index->first);
+    put_versions(index, next, true);
+    for (uint32_t key = 0; key < history->key_count; key++) {
+        index->first[key + 1] = index->first[key] + next[key];
+        next[key] = index->first[key];
+    }
+    index->versions = iso_allocate(((size_t)index->first[history->key_count] + 1) * sizeof *index->versions);
+    index->by_value = iso_allocate(((size_t)index->first[history->key_count] + 1) * sizeof *index->by_value);
+    put_versions(index, next, false);
+    iso_free(next);
+    for (uint32_t key = 0; key < history->key_count; key++)
+        build_key(index, key);
+    return index;
+}
+
+void chronos_index_free(struct chronos_index *index)
+{
+    if (!index)
+        return;
+    iso_free(index->first);
+    iso_free(index->by_value);
+    iso_free(index->versions);
+    iso_free(index);
+}
+
+/* ---- looking up ---- */
+
+struct chronos_look chronos_look_of(const struct chronos_index *index, const struct chronos_extra *read)
+{
+    const struct iso_history *history = index->check->history;
+    struct chronos_look look = {history->key[read->operation], read->transaction, history->value[read->operation],
+                                false};
+    if (read->prefix == ISO_NONE)
+        return look;
+    const struct chronos_list *list = &index->check->lists[look.key];
+    const iso_atom *elements = history->element + history->list_first[look.value];
+    look.value = read->prefix;
+    look.is_of_nobody = read->prefix > list->count ||
+                        (read->prefix && memcmp(elements, list->elements, read->prefix * sizeof *elements) != 0);
+    return look;
+}
+
+uint32_t chronos_initial_version(const struct chronos_index *index, uint32_t key)
+{
+    return iso_key_is_list(index->check->history, key) ? index->check->lists[key].initial
+                                                       : chronos_initial_value(index->check, key);
+}
+
+/* The place of the key's first version whose cts is not below the bound. */
+static uint32_t place_of(const struct chronos_index *index, uint32_t key, uint64_t bound)
+{
+    uint32_t low = index->first[key], high = index->first[key + 1];
+    ISO_BISECT(low, high, middle, index->versions[middle].cts < bound);
+    return low;
+}
+
+/* Where in `by_value` the first version with that value stands whose place is `place` or above. */
+static uint32_t find_value(const struct chronos_index *index, const struct chronos_look *look, uint32_t place)
+{
+    uint32_t low = index->first[look->key], high = index->first[look->key + 1];
+    const struct chronos_version *versions = index->versions;
+    ISO_BISECT(low, high, middle,
+               versions[index->by_value[middle]].value != look->value
+                   ? versions[index->by_value[middle]].value < look->value
+                   : index->by_value[middle] < place);
+    return low;
+}
+
+/* The version in `by_value[at]` if it has the value that was read and is not the reader's, or the next or the one before
+ * it; ISO_NONE: none. */
+static uint32_t value_at(const struct chronos_index *index, const struct chronos_look *look, uint32_t at, int step)
+{
+    for (int attempt = 0; attempt < 2; attempt++, at += (uint32_t)step) {
+        if (at < index->first[look->key] || at >= index->first[look->key + 1])
+            return ISO_NONE;
+        const struct chronos_version *version = &index->versions[index->by_value[at]];
+        if (version->value != look->value)
+            return ISO_NONE;
+        if (version->writer != look->reader)
+            return index->by_value[at];
+    }
+    return ISO_NONE; /* a transaction has one version of a key */
+}
+
+/* The start of the versions that share the cts of the one before `end`. */
+static uint32_t start_of_group(const struct chronos_index *index, uint32_t key, uint32_t end)
+{
+    return place_of(index, key, index->versions[end - 1].cts);
+}
+
+static bool is_only_of(const struct chronos_index *index, uint32_t start, uint32_t end, uint32_t reader)
+{
+    return end - start == 1 && index->versions[start].writer == reader;
+}
+
+/* Whether a version of places `start` to `end` has the value. */
+static bool group_has(const struct chronos_index *index, const struct chronos_look *look, uint32_t start, uint32_t end)
+{
+    uint32_t found = value_at(index, look, find_value(index, look, start), 1);
+    return found != ISO_NONE && found < end;
+}
+
+bool chronos_right_at(const struct chronos_index *index, const struct chronos_look *look, uint64_t bound)
+{
+    uint32_t first = index->first[look->key], end = place_of(index, look->key, bound);
+    bool may_precede = index->are_positions;
+    if (look->is_of_nobody)
+        return false;
+    while (end > first) {
+        uint32_t start = start_of_group(index, look->key, end);
+        if (!is_only_of(index, start, end, look->reader)) {
+            if (group_has(index, look, start, end))
+                return true;
+            if (!may_precede || index->versions[start].cts != bound - 1)
+                return false;
+            may_precede = false;
+        }
+        end = start;
+    }
+    return look->value == chronos_initial_version(index, look->key);
+}
+
+uint64_t chronos_first_right(const struct chronos_index *index, const struct chronos_look *look, uint64_t low,
+                             uint64_t high)
+{
+    if (look->is_of_nobody)
+        return 0;
+    if (chronos_right_at(index, look, low))
+        return low;
+    uint32_t found = value_at(index, look, find_value(index, look, place_of(index, look->key, low)), 1);
+    return found != ISO_NONE && index->versions[found].cts < high ? index->versions[found].cts + 1 : 0;
+}
+
+/* The first place from `place` on with a cts above `cts` that is not only the reader's; it exists. */
+static uint64_t next_cts(const struct chronos_index *index, const struct chronos_look *look, uint32_t place)
+{
+    while (index->versions[place].writer == look->reader)
+        place++;
+    return index->versions[place].cts;
+}
+
+uint64_t chronos_last_right(const struct chronos_index *index, const struct chronos_look *look, uint64_t high)
+{
+    uint32_t first = index->first[look->key], end = place_of(index, look->key, high);
+    if (look->is_of_nobody)
+        return 0;
+    if (chronos_right_at(index, look, high))
+        return high;
+    uint32_t at = find_value(index, look, end);
+    uint32_t found = at > first ? value_at(index, look, at - 1, -1) : ISO_NONE, behind = first;
+    if (found != ISO_NONE)
+        behind = place_of(index, look->key, index->versions[found].cts + 1);
+    else if (look->value != chronos_initial_version(index, look->key))
+        return 0;
+    return next_cts(index, look, behind) + index->are_positions;
+}
+
+uint32_t chronos_newest_below(const struct chronos_index *index, uint32_t key, uint32_t reader, uint64_t bound)
+{
+    uint32_t end = place_of(index, key, bound);
+    if (end > index->first[key] && index->versions[end - 1].writer == reader)
+        end--;
+    return end > index->first[key] ? end - 1 : ISO_NONE;
+}
+
+bool chronos_list_is_tied(const struct chronos_index *index, uint32_t key)
+{
+    for (uint32_t i = index->first[key] + 1; index->are_positions && i < index->first[key + 1]; i++) {
+        if (index->versions[i].cts == index->versions[i - 1].cts)
+            return true;
+    }
+    return false;
+}
