@@ -216,6 +216,10 @@ static void place_owners(struct chain *chain)
         if (history->snapshot && history->snapshot[t] != ISO_NONE) {
             history->sts[t] = place_of(chain, history->snapshot[t]);
             history->flags[t] |= ISO_HAS_STS;
+            /* Snapshots of one place differ in transactions of unknown outcome: one that began there may have committed
+             * before another snapshot of that place was taken, which then sees it. */
+            if (iso_status_of(history, t) == ISO_UNKNOWN && history->sts[t])
+                history->sts[t]--;
         }
         for (uint32_t o = history->first_operation[t]; history->ots && o < history->first_operation[t + 1]; o++) {
             if (!(history->kind[o] & ISO_OPERATION_SNAPSHOT))
