@@ -35,7 +35,7 @@ static const struct iso_level_row rows[] = {
     [ISO_PSI] = {"psi", "parallel snapshot isolation", "parallel-snapshot-isolation", ISO_SHAPE_ARBITRATION,
                  .keeps_sessions = true, .engines = ISO_BY_CHRONOS, .is_ranked = true, .implies = BIT(CC)},
     [ISO_PC] = {"pc", "prefix consistency", "prefix", ISO_SHAPE_SPLIT, .keeps_sessions = true, .is_ranked = true,
-                .engines = ISO_BY_CHRONOS, .implies = BIT(CC)},
+                .engines = ISO_BY_CHRONOS | ISO_BY_AION, .implies = BIT(CC)},
     [ISO_PRAM] = {"pram", "PRAM consistency", "PRAM", ISO_SHAPE_ARBITRATION, .keeps_sessions = true, .is_ranked = true,
                   .implies = BIT(RYW) | BIT(MR) | BIT(MW)},
     [ISO_RYW] = {"ryw", "read your writes", "read-your-writes", ISO_SHAPE_ARBITRATION, .keeps_sessions = true,
