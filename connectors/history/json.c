@@ -21,6 +21,7 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     json->decoder.class = &record_json;
     json->framed = options->framed;
     iso_native_init(&json->native);
+    json->native.takes_ranges = json->decoder.ranges = options->ranges;
     return &json->decoder;
 }
 

@@ -238,8 +238,13 @@ void iso_history_set_lock(struct iso_history *history);
  * the snapshot. */
 void iso_history_range(struct iso_history *history, const struct iso_range *range, uint32_t rows);
 
-/* ISO_BAD_INPUT, with file and line, if there is a range: for who judges streams, where keys are not known beforehand. */
-enum iso_status iso_history_refuse_ranges(const struct iso_history *history, struct iso_error *error);
+/* In a stream, of transactions from `from` on: adds to their ranges reads of null of the keys that the transaction names
+ * elsewhere, that lie in the range and were not found there, as iso_history_finish does for all keys. */
+void iso_history_imply_own(struct iso_history *building, uint32_t from);
+
+/* ISO_BAD_INPUT, with file and line, if there is a range: for who judges streams and does not keep all keys. */
+enum iso_status iso_history_refuse_ranges(const struct iso_history *history, const char *expected,
+                                          struct iso_error *error);
 
 /* Whether the text is the key of queries' headers: `TABLE#`. */
 static inline bool iso_history_is_header(const char *key, size_t length)
@@ -251,10 +256,16 @@ static inline bool iso_history_is_header(const char *key, size_t length)
  * sought, and that of versions is given by their commits, such a write says that the row was there, and nothing else. */
 void iso_history_read_touches(struct iso_history *finished);
 
+/* The same of a set, also one without operations. */
+uint32_t iso_history_set_step(const struct iso_history *history, const struct iso_range *set);
+
 bool iso_history_has_queries(const struct iso_history *history);
 
 /* Whether an order of the transactions says nothing of what some of its queries did not return. */
 bool iso_history_leaves_queries(const struct iso_history *finished);
+
+/* The transaction's sets: `ranges.list` from what is returned up to *end. */
+uint32_t iso_history_sets_of(const struct iso_history *history, uint32_t transaction, uint32_t *end);
 
 /* The set that the operation belongs to; NULL: none. */
 const struct iso_range *iso_history_set_of(const struct iso_history *history, uint32_t operation);

@@ -119,6 +119,8 @@ ISO_API enum iso_status iso_transactions_load_initial(struct iso_transactions *t
  *           max-violations     1000 are listed, max-per-key 1000 of these of one key or session; 0: all
  *           no-session-order, allow-unjudged, any-order                    0 or 1
  *           final-only, midway (there was something before)                stream; 0 or 1
+ *           ranges (row sets without "table" may come)                     stream; 0 or 1
+ *           scan-limit (rows)                                              stream; 0: 10000
  *           timeout (ms), drift (ns), memory (bytes)                       check: polygraph's; 0: none, none, 16 GiB
  *           memory (bytes), retention, max-ahead (timestamps)              stream; 0: no limit, everything, guessed
  *           finality-timeout, idle-timeout, settle (ms), hlc-bits          stream; 0: none

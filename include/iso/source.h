@@ -139,7 +139,8 @@ struct iso_decoder_options {
     bool framed;                                /* Confluent framing stands before each payload */
     const char *value; /* a row's value is this column; NULL: canonical JSON of all but the key */
     const char
-        *cells; /* "true": columns are values of their own; "a;b": these; NULL: rows are whole. Not with `value` */
+        *cells;  /* "true": columns are values of their own; "a;b": these; NULL: rows are whole. Not with `value` */
+    bool ranges; /* of clients: records may have row sets of plain keys */
     enum iso_row_identity identity;
     const char *tables; /* rows of these only, "db.a;db.b" as events name them; NULL: of all */
     bool unreported;    /* clients do not report what is written to these tables (reported=no) */
@@ -188,6 +189,7 @@ struct iso_decoder {
     const struct iso_decoder_class *class;
     const char *value; /* the column that is a row's value; NULL: all, or it has none */
     bool cells;        /* columns are values of their own */
+    bool ranges;       /* its records may have row sets of plain keys, for which all keys are kept */
     bool only_signed;  /* its database has no integers without a sign, as far as messages have shown */
 };
 

@@ -144,7 +144,8 @@ static uint32_t number_of(const struct aion_taking *taking, uint32_t operation)
         return operation - history->first_operation[taking->transaction];
     const struct iso_range *set = iso_history_set_of(history, operation);
     return iso_history_step(history, taking->transaction, operation) |
-           (set && set->form == ISO_SET_QUERY ? ISO_AION_OF_QUERY : 0);
+           (set && set->form == ISO_SET_QUERY ? ISO_AION_OF_QUERY : 0) |
+           (set && set->form == ISO_SET_RANGE ? ISO_AION_OF_RANGE : 0);
 }
 
 /* ---- INT ---- */

@@ -52,6 +52,7 @@ struct iso_aion_value {
 
 /* One step in the life of one instance. Everything it points to lives as long as the callback. */
 #define ISO_AION_OF_QUERY 0x20000000u
+#define ISO_AION_OF_RANGE 0x10000000u
 
 struct iso_aion_event {
     enum iso_aion_state state;
@@ -138,8 +139,8 @@ struct iso_aion_options {
     void (*on_late)(void *context, uint64_t origin);
     /* A transaction of the block was taken, whatever its outcome: it is no repeat, and lies within the retention. */
     void (*on_taken)(void *context, const struct iso_history *block, uint32_t transaction);
-    /* Operations are counted as iso_history_step has it, and those that read a row which a query returned have
-     * ISO_AION_OF_QUERY beside their number. */
+    /* Operations are counted as iso_history_step has it. Those that read a row which a query returned have
+     * ISO_AION_OF_QUERY beside their number, those of a range ISO_AION_OF_RANGE. */
     bool counts_steps;
     bool origin_is_index; /* events carry the index of a transaction in its history in place of its origin */
     iso_aion_emit emit;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "aion/front_private.h"
+#include "history/moment.h"
 
 /* ---- what may be taken ---- */
 
@@ -124,12 +125,7 @@ static struct aion_times times_of(const struct iso_history *history, uint32_t t)
         return times;
     }
     times.point = true;
-    times.cts = times.sts;
-    for (uint32_t o = history->first_operation[t]; (flags & ISO_OWN_TIMES) && o < history->first_operation[t + 1];
-         o++) {
-        if ((history->kind[o] & ISO_OPERATION_OTS) && history->ots[o] > times.cts)
-            times.cts = history->ots[o];
-    }
+    times.cts = flags & ISO_OWN_TIMES ? iso_history_latest_time(history, t) : times.sts;
     return times;
 }
 
@@ -141,6 +137,13 @@ static uint32_t stray_operation(const struct iso_history *history, uint32_t t, c
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         if ((history->kind[o] & ISO_OPERATION_OTS) && (history->ots[o] < times->sts || history->ots[o] > times->cts))
             return o - history->first_operation[t];
+    }
+    uint32_t end, first = iso_history_sets_of(history, t, &end);
+    for (uint32_t i = first; i < end; i++) { /* one that found nothing has no operation */
+        const struct iso_range *set = &history->ranges.list[i];
+        if (set->form == ISO_SET_RANGE && set->kind & ISO_OPERATION_OTS &&
+            (set->ots < times->sts || set->ots > times->cts))
+            return set->first;
     }
     return ISO_NONE;
 }

@@ -15,6 +15,7 @@
 
 struct gen {
     struct iso_generate_options generate;
+    int store; /* which level it keeps: index into levels */
     uint64_t threads;
     int format;
     bool quiet;
@@ -24,6 +25,9 @@ struct gen {
 };
 
 #define PLACE(member) offsetof(struct gen, member)
+
+/* Of simulated stores, in the order of the option's words. */
+static const enum iso_level levels[] = {ISO_SI, ISO_SER, ISO_PSI, ISO_CC};
 
 static const struct app_option options[] = {
     APP_ROW_GROUP("How much"),
@@ -60,9 +64,16 @@ static const struct app_option options[] = {
     APP_ROW_SHARE("unknown", "SHARE", PLACE(generate.unknown_share),
                   "Share whose outcome the client never learns (0); half of them take\n"
                   "effect."),
-    APP_ROW_CHOICE("level", "si|ser", PLACE(generate.level),
+    APP_ROW_CHOICE("level", "si|ser|psi|cc", PLACE(store),
                    "The level of the simulated store. si (the default): reads come from the\n"
-                   "snapshot at the start; ser: from what is there at the commit."),
+                   "snapshot at the start; ser: from what is there at the commit. Without\n"
+                   "timestamps: psi: sites that hear of one another's commits later, and lock\n"
+                   "what they write everywhere; cc: the same without locks, so that updates\n"
+                   "are lost."),
+    APP_ROW_COUNT("sites", "N", PLACE(generate.sites), 1, ISO_GENERATE_SITES,
+                  "Sites of a store at psi or cc (3); sessions go round them."),
+    APP_ROW_COUNT("behind", "N", PLACE(generate.behind), 1, 1000000,
+                  "Commits of others that a site lacks at most (100)."),
     APP_ROW_NUMBER("seed", "N", PLACE(generate.seed), 0, UINT64_MAX,
                    "The same seed gives the same bytes on every machine (1)."),
     APP_ROW_GROUP("What goes wrong"),
@@ -71,7 +82,9 @@ static const struct app_option options[] = {
                   "the run such as 0.5, or a number of transactions. May be given often.\n"
                   "stale-read, future-read, lost-update, long-fork, write-skew,\n"
                   "aborted-read, intermediate-read, non-repeatable-read, session-break,\n"
-                  "timestamp-inversion; on rows of a table: stale-cell, missing-row,\n"
+                  "timestamp-inversion, non-monotonic-read, fractured-read,\n"
+                  "read-your-writes, monotonic-reads, monotonic-writes,\n"
+                  "causality-violation; on rows of a table: stale-cell, missing-row,\n"
                   "extra-row, wrong-aggregate, phantom, predicate-skew."),
     APP_ROW_GROUP("Output"),
     APP_ROW_TEXT("output", "FILE", PLACE(output),
@@ -79,8 +92,9 @@ static const struct app_option options[] = {
                  "standard output.",
                  .letter = 'o'),
     APP_ROW_TEXT("expected", "FILE", PLACE(expected),
-                 "Write what a checker must find, at si and at ser, as JSON. With -o FILE\n"
-                 "the default is FILE.expected.json."),
+                 "Write what a checker must find by timestamps, at si and at ser, and what it\n"
+                 "must say of all orders, at each level, as JSON. With -o FILE the default\n"
+                 "is FILE.expected.json."),
     APP_ROW_CHOICE("format", "native|timekiller", PLACE(format), "JSON Lines (the default) or TimeKiller's array."),
     APP_ROW_CHOICE("order", "commit|start|random", PLACE(generate.order),
                    "The order of transactions in the file; random moves each by up to some\n"
@@ -166,6 +180,23 @@ static bool has_place_beside(const char *path)
     return strcmp(path, "-") && (stat(path, &status) != 0 || S_ISREG(status.st_mode));
 }
 
+/* {"si":"holds", ...}: undecided levels, which depend on what the store did, are left out. */
+static void write_any_order(struct iso_output *output, const struct gen *gen, const struct iso_generated *generated)
+{
+    const char *between = "";
+    iso_output_text(output, "  \"any_order\":{");
+    for (int i = 0; i < ISO_LEVELS; i++) {
+        enum iso_level level = (enum iso_level)i;
+        const struct iso_level_row *row = iso_level_row(level);
+        enum iso_outcome outcome = iso_generated_any_order(&gen->generate, generated, level);
+        if (!row->is_ranked || row->needs_times || outcome == ISO_IS_UNDECIDED)
+            continue;
+        iso_output_format(output, "%s\"%s\":\"%s\"", between, row->name, iso_outcome_name(outcome));
+        between = ",";
+    }
+    iso_output_text(output, "}");
+}
+
 static enum iso_status write_expected(struct app *app, const struct gen *gen, const struct iso_generated *generated)
 {
     struct iso_output output;
@@ -183,10 +214,16 @@ static enum iso_status write_expected(struct app *app, const struct gen *gen, co
     write_number(&output, ",\"unknown\":", generated->unknown);
     write_number(&output, ",\"operations\":", generated->operations);
     iso_output_text(&output, ",\n");
-    write_level(&output, generated, ISO_SI);
-    iso_output_text(&output, ",\n");
-    write_level(&output, generated, ISO_SER);
-    iso_output_text(&output, "}\n");
+    if (!iso_generate_is_timeless(gen->generate.level)) {
+        write_level(&output, generated, ISO_SI);
+        iso_output_text(&output, ",\n");
+        write_level(&output, generated, ISO_SER);
+        iso_output_text(&output, gen->generate.tables ? "}\n" : ",\n");
+    }
+    if (!gen->generate.tables) {
+        write_any_order(&output, gen, generated);
+        iso_output_text(&output, "}\n");
+    }
     return iso_output_close(&output, &app->error);
 }
 
@@ -285,6 +322,21 @@ static enum iso_status check_rows(struct app *app, const struct gen *gen)
     return ISO_OK;
 }
 
+/* What a replicated store does not have. */
+static enum iso_status check_sites(struct app *app, const struct gen *gen)
+{
+    const struct iso_generate_options *generate = &gen->generate;
+    const char *name = iso_level_name(generate->level);
+    if (!iso_generate_is_timeless(generate->level))
+        return ISO_OK;
+    if (generate->lists || generate->tables || gen->format == ISO_FORMAT_TIMEKILLER)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--level %s cannot be combined with --lists, --tables or --format timekiller", name);
+    if (gen->publish.watermarks)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--watermarks needs timestamps: --level %s has none", name);
+    return ISO_OK;
+}
+
 static enum iso_status check_options(struct app *app, const struct gen *gen, const struct app_texts *files)
 {
     bool timekiller = gen->format == ISO_FORMAT_TIMEKILLER;
@@ -310,7 +362,7 @@ static enum iso_status check_options(struct app *app, const struct gen *gen, con
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--to takes the native format and no -o");
     if (gen->publish.watermarks && gen->generate.order != ISO_ORDER_COMMIT)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--watermarks needs --order commit: else they could be wrong");
-    if (check_rows(app, gen) != ISO_OK)
+    if (check_rows(app, gen) != ISO_OK || check_sites(app, gen) != ISO_OK)
         return app->error.status;
     if ((uint64_t)gen->generate.transactions * gen->generate.operations > UINT32_MAX)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--txns times --ops must stay below 2^32");
@@ -358,6 +410,8 @@ static enum iso_status run_gen(struct app *app, int count, char **arguments)
                                    .transactions = 100000,
                                    .operations = 15,
                                    .keys = 1000,
+                                   .sites = 3,
+                                   .behind = 100,
                                    .read_share = (uint64_t)1 << 31,
                                    .columns = 3,
                                    .span = 20,
@@ -370,6 +424,7 @@ static enum iso_status run_gen(struct app *app, int count, char **arguments)
     struct app_texts files = {0};
     bool done;
     enum iso_status status = app_parse(app, count, arguments, &gen, &files, &done);
+    gen.generate.level = levels[gen.store];
     if (status == ISO_OK && !done)
         status = check_options(app, &gen, &files);
     if (status == ISO_OK && !done)
@@ -386,7 +441,7 @@ const struct app_command app_gen = {
     .usage = "[OPTIONS] [-o FILE | --to kafka:TOPIC [FILE...]]",
     .intro = "Simulates sessions that run transactions against a multi-version store, plants\n"
              "the anomalies that you ask for, and writes the history and what a checker must\n"
-             "find in it at si and at ser.",
+             "find in it.",
     .examples = "  isochron gen --txns 1M -o big.jsonl.zst\n"
                 "      A million transactions that keep snapshot isolation.\n"
                 "  isochron gen --txns 10k --anomaly lost-update:3 --anomaly stale-read@0.9 -o bad.jsonl\n"
@@ -396,6 +451,9 @@ const struct app_command app_gen = {
                 "      Rows with columns, ranges, conditions and sums; a range lacks a row.\n"
                 "  isochron gen --level ser --dist zipf --lists | isochron check --level ser -\n"
                 "      Straight into a checker.\n"
+                "  isochron gen --level psi --anomaly long-fork -o sites.jsonl\n"
+                "      Three replicas that keep parallel snapshot isolation; a long fork shows\n"
+                "      that it is not snapshot isolation.\n"
                 "  recorder | isochron gen --to kafka:txns -X bootstrap.servers=localhost:9092 -\n"
                 "      Publish what a recorder prints, while it runs.\n",
     .options = options,

@@ -168,7 +168,7 @@ void formats_write_set(struct iso_output *output, const struct iso_history *hist
     else if (set->form == ISO_SET_QUERY)
         write_query(output, history, set, o, o + set->count);
     else
-        write_range(output, history, set, o, o + set->count);
+        write_range(output, history, set, o, o + set->rows);
     if (set->is_partial)
         LITERAL(output, ",\"partial\":true");
 }

@@ -13,6 +13,9 @@
  *     m10    asks where c1 = 1, finds the same
  *     s11    asks for the count and the sum of c2: what it is of these versions
  *
+ * `breaks` is what black-box judging finds, which knows no timestamps: of the session guarantees, rc, ra, cc, psi, pc, si, ser the
+ * least that are broken.
+ *
  * Transactions of one session stand in session order. The tables were derived by hand
  * from the axioms.
  */
@@ -43,7 +46,9 @@ struct iso_script_finding {
 struct iso_anomaly_script {
     const char *name, *summary;
     struct iso_script_transaction transactions[ISO_SCRIPT_TRANSACTIONS];
-    struct iso_script_finding findings[2][ISO_SCRIPT_FINDINGS]; /* by enum iso_level */
+    struct iso_script_finding findings[2][ISO_SCRIPT_FINDINGS]; /* by timestamps: ISO_SI, ISO_SER */
+    /* The weakest levels at which no order explains it, as bits; those that imply one of them break, too. */
+    uint32_t breaks;
 };
 
 /* On rows of a table; else on keys. */

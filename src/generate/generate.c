@@ -56,6 +56,8 @@ static void store_init(struct store *store, const struct iso_generate_options *o
     }
     if (options->tables)
         tables_init(&store->tables, options->tables, options->columns, options->keys);
+    if (iso_generate_is_timeless(options->level))
+        sites_init(&store->sites, options->sites, options->keys, options->behind, options->level == ISO_PSI);
     store->next_key = options->keys;
     store->next_session = options->sessions + 1;
 }
@@ -65,6 +67,7 @@ static void store_release(struct store *store)
     for (uint32_t i = 0; i < store->options->keys; i++)
         iso_free(store->slots[i].elements);
     iso_free(store->slots);
+    sites_release(&store->sites);
     tables_release(&store->tables);
     iso_free(store->snos);
     iso_draw_release(&store->draw);
@@ -83,6 +86,8 @@ static void take_turns(struct store *store, struct transaction **open)
         if (begun == options->transactions)
             break;
         uint32_t session = (uint32_t)iso_rng_below(&store->rng, options->sessions);
+        if (store->sites.count)
+            sites_deliver(&store->sites, &store->rng);
         if (open[session]) {
             store_commit(store, open[session]);
             open[session] = NULL;
@@ -107,6 +112,7 @@ void iso_generate(const struct iso_generate_options *options, iso_generate_sink 
     store_init(&store, options, generated);
     store.open = open;
     outlet_init(&store.outlet, options->order, sink, context);
+    store.outlet.timeless = iso_generate_is_timeless(options->level);
     take_turns(&store, open);
     for (uint32_t session = 0; session < options->sessions; session++) {
         if (open[session])
@@ -151,4 +157,23 @@ enum iso_outcome iso_generated_outcome(const struct iso_generated *generated, en
             return ISO_IS_VIOLATED;
     }
     return !generated->committed || expected->reads_unjudged ? ISO_IS_UNDECIDED : ISO_HOLDS;
+}
+
+static bool breaks(const struct iso_anomaly_script *anomaly, enum iso_level level)
+{
+    for (int weak = 0; weak < ISO_LEVELS; weak++) {
+        if (anomaly->breaks >> weak & 1 && iso_level_implies(level, (enum iso_level)weak))
+            return true;
+    }
+    return false;
+}
+
+enum iso_outcome iso_generated_any_order(const struct iso_generate_options *options,
+                                         const struct iso_generated *generated, enum iso_level level)
+{
+    for (uint32_t i = 0; i < generated->planted_count; i++) {
+        if (breaks(generated->planted[i].anomaly, level))
+            return ISO_IS_VIOLATED;
+    }
+    return generated->committed && iso_level_implies(options->level, level) ? ISO_HOLDS : ISO_IS_UNDECIDED;
 }

@@ -7,6 +7,9 @@
  * known too: a read is stale there iff its key changed between start and commit, which the store sees when it
  * commits. Values are unique. Lists move on to a fresh key when they are full, so that reads stay short.
  *
+ * At psi and cc the store is replicated (sites.h), and transactions have no timestamps: what is known of such a history, and of
+ * any other, is at which levels some order explains it (iso_generated_any_order).
+ *
  * Anomalies are planted as small scripts of transactions on keys and sessions of their own, so that each adds
  * exactly the findings that its script names, at both levels (anomaly.h).
  *
@@ -24,6 +27,7 @@
 
 #include "generate/draw.h"
 #include "generate/plant.h"
+#include "generate/sites.h"
 #include "iso/history.h"
 #include "iso/verdict.h"
 
@@ -34,7 +38,9 @@ struct iso_generate_options {
     uint32_t sessions, transactions, operations, keys; /* each at least 1; planted ones come on top */
     uint64_t read_share, aborted_share, unknown_share; /* parts of 2^32 */
     enum iso_distribution distribution;
-    enum iso_level level;
+    enum iso_level level; /* ISO_SI, ISO_SER, ISO_PSI or ISO_CC */
+    uint32_t sites;       /* at psi and cc: 1 to ISO_GENERATE_SITES ... */
+    uint32_t behind;      /* ... each of which lacks at most so many commits of the others, at least 1 */
     enum iso_generate_order order;
     bool lists;
     uint32_t tables;  /* 0: keys with one value each; else `keys` are rows of so many tables */
@@ -58,7 +64,7 @@ struct iso_expectation {
 
 struct iso_generated {
     uint64_t committed, aborted, unknown, operations;
-    struct iso_expectation levels[2]; /* by enum iso_level */
+    struct iso_expectation levels[2]; /* ISO_SI, ISO_SER: by timestamps */
     struct iso_planted *planted;      /* in the order of the run */
     uint32_t planted_count, planted_capacity;
 };
@@ -75,7 +81,18 @@ void iso_generated_release(struct iso_generated *generated);
 enum { ISO_TABLE_NAME = 24 };
 void iso_generated_table(char name[ISO_TABLE_NAME], bool is_planted, uint64_t number);
 
-/* ISO_IS_VIOLATED, ISO_IS_UNDECIDED or ISO_HOLDS, as a checker would conclude. */
+/* At psi and cc: nobody has timestamps. */
+static inline bool iso_generate_is_timeless(enum iso_level level)
+{
+    return level == ISO_PSI || level == ISO_CC;
+}
+
+/* What a checker must say of all orders, at a level of black-box judging: ISO_HOLDS if the store keeps the level and no planted
+ * anomaly breaks it, ISO_IS_VIOLATED if one does, ISO_IS_UNDECIDED where it depends on what the store did. */
+enum iso_outcome iso_generated_any_order(const struct iso_generate_options *options,
+                                         const struct iso_generated *generated, enum iso_level level);
+
+/* ISO_IS_VIOLATED, ISO_IS_UNDECIDED or ISO_HOLDS, as a checker would conclude. By timestamps. */
 enum iso_outcome iso_generated_outcome(const struct iso_generated *generated, enum iso_level level);
 
 #endif

@@ -7,7 +7,8 @@
 #include "generate/table.h"
 
 #define NEVER UINT64_MAX
-enum { LIST_FULL = 32 }; /* elements, from which a list's slot moves on to a fresh key */
+enum { LIST_FULL = 32 };  /* elements, from which a list's slot moves on to a fresh key */
+enum { STORE_TRIES = 8 }; /* to find a key to write that nobody holds */
 
 /* A key in use. In list mode `key` changes when the list is full. */
 struct slot {
@@ -86,7 +87,8 @@ struct outlet {
     struct iso_history block;
     iso_generate_sink *sink;
     void *context;
-    bool ended; /* the sink wants no more */
+    bool ended;    /* the sink wants no more */
+    bool timeless; /* timestamps stay here */
 };
 
 struct store {
@@ -100,8 +102,9 @@ struct store {
     uint32_t *snos;                  /* of the ordinary sessions */
     struct transaction *const *open; /* by ordinary session */
     struct tables tables;
-    uint64_t horizon; /* no open transaction started before it */
-    uint32_t commits; /* since it was last looked for */
+    struct sites sites; /* none, where there is one site */
+    uint64_t horizon;   /* no open transaction started before it */
+    uint32_t commits;   /* since it was last looked for */
     struct outlet outlet;
 };
 
@@ -130,6 +133,10 @@ bool store_choose_written(struct store *store, uint32_t tid, uint32_t *chosen); 
 struct transaction *store_begin(struct store *store, uint32_t session);
 bool store_is_point(const struct store *store, const struct transaction *transaction);
 void store_commit(struct store *store, struct transaction *transaction);
+
+/* replica.c: the same as store.c, of a replicated store. */
+void replica_begin(struct store *store, struct transaction *transaction);
+void replica_commit(struct store *store, const struct transaction *transaction);
 
 /* script.c */
 void store_plant(struct store *store, const struct iso_anomaly_script *anomaly);

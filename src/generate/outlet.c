@@ -78,13 +78,14 @@ static uint32_t value_of(struct iso_history *block, const struct transaction *tr
 static void put_into_block(struct outlet *outlet, const struct transaction *transaction)
 {
     struct iso_history *block = &outlet->block;
-    block->clock = ISO_CLOCK_SCALAR;
+    block->clock = outlet->timeless ? ISO_CLOCK_NONE : ISO_CLOCK_SCALAR;
     iso_history_begin(block, iso_atoms_unsigned(&block->atoms, transaction->tid),
                       iso_atoms_unsigned(&block->atoms, transaction->session), transaction->status, 0);
     if (outlet->order == ISO_ORDER_RANDOM)
         iso_history_set_sno(block, transaction->sno);
-    iso_history_set_sts(block, (struct iso_stamp){.physical = transaction->sts});
-    if (transaction->has_cts)
+    if (!outlet->timeless)
+        iso_history_set_sts(block, (struct iso_stamp){.physical = transaction->sts});
+    if (transaction->has_cts && !outlet->timeless)
         iso_history_set_cts(block, (struct iso_stamp){.physical = transaction->cts});
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
         const struct operation *operation = &transaction->operations[i];

@@ -17,7 +17,7 @@ static const struct iso_anomaly_script *find_anomaly(const char *name, size_t le
 
 static enum iso_status unknown_name(const char *text, struct iso_error *error)
 {
-    char names[512] = "";
+    char names[1024] = "";
     uint32_t count;
     const struct iso_anomaly_script *anomalies = iso_anomalies(&count);
     for (uint32_t i = 0; i < count; i++) {

@@ -4,13 +4,11 @@
 
 #include "generate/generate_private.h"
 
-enum { TRIES = 8 }; /* to find a key to write that nobody holds */
-
 /* ---- choosing keys ---- */
 
 bool store_choose_written(struct store *store, uint32_t tid, uint32_t *chosen)
 {
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < STORE_TRIES; i++) {
         uint32_t at = iso_draw_key(&store->draw, &store->rng);
         struct slot *slot = &store->slots[at];
         if (slot->held && slot->held != tid)
@@ -137,7 +135,9 @@ struct transaction *store_begin(struct store *store, uint32_t session)
     transaction->sno = store->snos[session]++;
     transaction->sts = ++store->clock;
     choose_outcome(store, transaction);
-    if (store->options->tables)
+    if (store->sites.count)
+        replica_begin(store, transaction);
+    else if (store->options->tables)
         rows_choose(store, transaction);
     else
         choose_operations(store, transaction);
@@ -236,9 +236,11 @@ void store_commit(struct store *store, struct transaction *transaction)
         run_all(store, transaction);
     transaction->cts = store_is_point(store, transaction) ? transaction->sts : ++store->clock;
     transaction->has_cts = transaction->status == ISO_COMMITTED;
-    if (transaction->status == ISO_COMMITTED)
+    if (store->sites.count)
+        replica_commit(store, transaction);
+    else if (transaction->status == ISO_COMMITTED)
         judge(store, transaction);
-    for (uint32_t i = 0; transaction->applies && i < transaction->operation_count; i++) {
+    for (uint32_t i = 0; !store->sites.count && transaction->applies && i < transaction->operation_count; i++) {
         if (iso_kind_writes(transaction->operations[i].kind))
             apply(store, transaction, &transaction->operations[i]);
     }

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "history/history_private.h"
 #include "history/snapshot.h"
 
 static uint32_t copy_list(struct iso_history *into, const struct iso_history *from, uint32_t list)
@@ -22,8 +23,31 @@ static void copy_moment(struct iso_history *into, const struct iso_history *from
         iso_history_set_lock(into);
 }
 
+/* A range keeps its time: reads are made of it once all keys are known. */
+static void copy_range_moment(struct iso_history *into, const struct iso_history *from, struct iso_range *range,
+                              bool timed)
+{
+    range->kind = timed && range->form == ISO_SET_RANGE ? range->kind : 0;
+    if (range->kind & ISO_OPERATION_SNAPSHOT)
+        range->ots = iso_snapshot_copy(into, from, (uint32_t)range->ots);
+}
+
+static struct iso_range *add_set(struct iso_history *into, const struct iso_history *from, const struct iso_range *set,
+                                 bool timed)
+{
+    struct iso_range copy = *set;
+    copy.from = iso_atoms_copy(&into->atoms, &from->atoms, set->from);
+    copy.to = iso_atoms_copy(&into->atoms, &from->atoms, set->to);
+    copy.table = iso_atoms_copy(&into->atoms, &from->atoms, set->table);
+    copy.where = iso_atoms_copy(&into->atoms, &from->atoms, set->where);
+    copy.returned = iso_atoms_copy(&into->atoms, &from->atoms, set->returned);
+    copy_range_moment(into, from, &copy, timed);
+    iso_history_range(into, &copy, 0);
+    return &into->ranges.list[into->ranges.count - 1];
+}
+
 /* The set that the operation belongs to goes with it: whole, if all of its operations are copied one after the other. */
-static void copy_set(struct iso_history *into, const struct iso_history *from, uint32_t o)
+static void copy_set(struct iso_history *into, const struct iso_history *from, uint32_t o, bool timed)
 {
     const struct iso_range *set = iso_history_set_of(from, o);
     uint32_t transaction = into->transaction_count - 1, at = into->operation_count - into->first_operation[transaction];
@@ -32,18 +56,12 @@ static void copy_set(struct iso_history *into, const struct iso_history *from, u
     struct iso_range *last = into->ranges.count ? &into->ranges.list[into->ranges.count - 1] : NULL;
     bool begins = o - from->first_operation[set->transaction] == set->first;
     if (!begins && last && last->transaction == transaction && last->first + last->count == at) {
+        last->rows += o - from->first_operation[set->transaction] - set->first < set->rows;
         last->count++;
-        last->rows++;
     } else if (begins || set->form == ISO_SET_ROW) {
-        struct iso_range copy = *set;
-        copy.from = iso_atoms_copy(&into->atoms, &from->atoms, set->from);
-        copy.to = iso_atoms_copy(&into->atoms, &from->atoms, set->to);
-        copy.table = iso_atoms_copy(&into->atoms, &from->atoms, set->table);
-        copy.where = iso_atoms_copy(&into->atoms, &from->atoms, set->where);
-        copy.returned = iso_atoms_copy(&into->atoms, &from->atoms, set->returned);
-        copy.kind = 0; /* its operations have it */
-        iso_history_range(into, &copy, 0);
-        into->ranges.list[into->ranges.count - 1].count = into->ranges.list[into->ranges.count - 1].rows = 1;
+        struct iso_range *added = add_set(into, from, set, timed);
+        added->count = 1;
+        added->rows = set->form != ISO_SET_RANGE || set->rows;
     }
 }
 
@@ -53,16 +71,32 @@ void iso_history_copy_operation(struct iso_history *into, const struct iso_histo
     iso_atom key = iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->key[o]]);
     uint32_t value = kind == ISO_READ_LIST ? copy_list(into, from, from->value[o])
                                            : iso_atoms_copy(&into->atoms, &from->atoms, from->value[o]);
-    copy_set(into, from, o);
+    copy_set(into, from, o, timed);
     iso_history_operation(into, kind, key, value);
     if (timed)
         copy_moment(into, from, o);
 }
 
+/* Sets that found nothing have no operations: they go before what stands at their place. */
+static uint32_t copy_empty_sets(struct iso_history *into, const struct iso_history *from, uint32_t next, uint32_t t,
+                                uint32_t place, bool timed)
+{
+    const struct iso_ranges *sets = &from->ranges;
+    for (; next < sets->count && sets->list[next].transaction == t && sets->list[next].first <= place; next++)
+        if (!sets->list[next].count)
+            add_set(into, from, &sets->list[next], timed);
+    return next;
+}
+
 void iso_history_copy_operations(struct iso_history *into, const struct iso_history *from, uint32_t t, bool timed)
 {
-    for (uint32_t o = from->first_operation[t]; o < from->first_operation[t + 1]; o++)
+    uint32_t first = from->first_operation[t], end = from->first_operation[t + 1];
+    uint32_t next = history_ranges_of(from, t, 0, from->ranges.count).first;
+    for (uint32_t o = first; o < end; o++) {
+        next = copy_empty_sets(into, from, next, t, o - first, timed);
         iso_history_copy_operation(into, from, o, timed);
+    }
+    copy_empty_sets(into, from, next, t, end - first, timed);
 }
 
 void iso_history_copy_initial(struct iso_history *into, const struct iso_history *from)

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "history/history_private.h"
+#include "history/moment.h"
 
 /* ---- a tid names one transaction ---- */
 
@@ -122,18 +123,6 @@ static enum iso_status check_keys(struct iso_history *history, struct iso_error 
 
 /* ---- points, and what timestamps lack ---- */
 
-static uint64_t latest_own_time(const struct iso_history *history, uint32_t transaction)
-{
-    uint64_t latest = history->sts[transaction];
-    if (!(history->flags[transaction] & ISO_OWN_TIMES) || !history->ots)
-        return latest;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
-        if ((history->kind[o] & ISO_OPERATION_OTS) && history->ots[o] > latest)
-            latest = history->ots[o];
-    }
-    return latest;
-}
-
 static void finish_transaction(struct iso_history *history, uint32_t t)
 {
     uint8_t flags = history->flags[t];
@@ -149,7 +138,7 @@ static void finish_transaction(struct iso_history *history, uint32_t t)
         if (!(flags & ISO_HAS_CTS) && history->without_cts == ISO_NONE)
             history->without_cts = t;
     } else if (!(flags & ISO_HAS_CTS)) {
-        history->cts[t] = latest_own_time(history, t);
+        history->cts[t] = iso_history_latest_time(history, t);
         flags |= ISO_POINT | (flags & ISO_HAS_STS ? ISO_HAS_CTS : 0);
     } else if ((flags & ISO_HAS_STS) && history->cts[t] == history->sts[t]) {
         flags |= ISO_POINT;

@@ -13,3 +13,20 @@ struct iso_moment iso_moment_of(const struct iso_history *history, uint32_t tran
         return (struct iso_moment){.at = history->cts[transaction], .inclusive = is_point, .lock = true};
     return (struct iso_moment){.at = history->sts[transaction], .inclusive = true};
 }
+
+uint64_t iso_history_latest_time(const struct iso_history *history, uint32_t transaction)
+{
+    uint64_t latest = history->sts[transaction];
+    if (!(history->flags[transaction] & ISO_OWN_TIMES) || !history->ots)
+        return latest;
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++)
+        if ((history->kind[o] & ISO_OPERATION_OTS) && history->ots[o] > latest)
+            latest = history->ots[o];
+    if (history->clock != ISO_CLOCK_SCALAR || !history->ranges.count)
+        return latest;
+    uint32_t end, first = iso_history_sets_of(history, transaction, &end);
+    for (uint32_t i = first; i < end; i++)
+        if (history->ranges.list[i].kind & ISO_OPERATION_OTS && history->ranges.list[i].ots > latest)
+            latest = history->ranges.list[i].ots;
+    return latest;
+}

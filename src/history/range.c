@@ -86,7 +86,8 @@ bool history_same_ranges(const struct iso_history *history, struct history_range
     return true;
 }
 
-enum iso_status iso_history_refuse_ranges(const struct iso_history *history, struct iso_error *error)
+enum iso_status iso_history_refuse_ranges(const struct iso_history *history, const char *expected,
+                                          struct iso_error *error)
 {
     char location[512];
     uint32_t number = 0;
@@ -95,9 +96,7 @@ enum iso_status iso_history_refuse_ranges(const struct iso_history *history, str
     if (number == history->ranges.count)
         return ISO_OK;
     iso_history_location_text(history, history->ranges.list[number].transaction, location, sizeof location);
-    return iso_error_set(error, ISO_BAD_INPUT,
-                         "%s: a row set without \"table\": they are judged in files, by check, not yet in streams",
-                         location);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: a row set without \"table\", expected %s", location, expected);
 }
 
 bool iso_history_has_queries(const struct iso_history *history)
@@ -111,6 +110,13 @@ bool iso_history_has_queries(const struct iso_history *history)
 bool iso_history_leaves_queries(const struct iso_history *history)
 {
     return iso_history_has_queries(history) && (!history->ranges.are_implied || history->ranges.not_implied);
+}
+
+uint32_t iso_history_sets_of(const struct iso_history *history, uint32_t transaction, uint32_t *end)
+{
+    struct history_range_run run = history_ranges_of(history, transaction, 0, history->ranges.count);
+    *end = run.end;
+    return run.first;
 }
 
 const struct iso_range *iso_history_set_of(const struct iso_history *history, uint32_t operation)
@@ -144,6 +150,15 @@ uint32_t iso_history_step(const struct iso_history *history, uint32_t transactio
         bool inside = at - range->first < range->count;
         step -= inside ? at - range->first : range->count - 1; /* of an empty set: + 1 */
     }
+    return step;
+}
+
+uint32_t iso_history_set_step(const struct iso_history *history, const struct iso_range *set)
+{
+    uint32_t step = set->first;
+    for (const struct iso_range *range = set; range > history->ranges.list; step -= range->count - 1)
+        if ((--range)->transaction != set->transaction)
+            break;
     return step;
 }
 
@@ -217,8 +232,7 @@ static uint64_t count_implied(const struct universe *universe)
     return total;
 }
 
-/* Operations from `from` on, to where they stand in the end; backwards, since they move up. */
-static void move_up(struct iso_history *history, uint32_t to, uint32_t from, uint32_t count)
+void history_move_operations(struct iso_history *history, uint32_t to, uint32_t from, uint32_t count)
 {
     memmove(history->kind + to, history->kind + from, count * sizeof *history->kind);
     memmove(history->key + to, history->key + from, count * sizeof *history->key);
@@ -261,13 +275,13 @@ static uint32_t expand_transaction(const struct universe *universe, uint32_t t, 
         uint32_t behind = first + range->first + range->count;
         note_returned(universe, i);
         end -= tail - behind;
-        move_up(history, end, behind, tail - behind);
+        history_move_operations(history, end, behind, tail - behind);
         end -= universe->implied[i];
         if (universe->implied[i])
             imply_reads(universe, i, end);
         tail = behind;
     }
-    move_up(history, end - (tail - first), first, tail - first);
+    history_move_operations(history, end - (tail - first), first, tail - first);
     return end - (tail - first);
 }
 

@@ -13,7 +13,7 @@
 
 struct iso_options {
     int level, engine, on_bad_record; /* which word of the option's choices */
-    bool no_session_order, midway;
+    bool no_session_order, midway, ranges;
     unsigned threads; /* 0: as many as there are processors */
     uint64_t memory, timeout_ms;
     struct iso_judge_options judge;

@@ -105,12 +105,13 @@ static struct iso_stream *new_stream(const struct iso_options *options, const st
     settings.sink_context = stream;
     settings.join.initial_known = !options->midway;
     stream->pipeline = iso_pipeline_new(&settings);
+    stream->brought = iso_allocate_zeroed(1, sizeof *stream->brought);
+    stream->brought->decoder.class = &sets;
+    stream->brought->decoder.ranges = options->ranges;
+    iso_pipeline_route(stream->pipeline, "", &stream->brought->decoder, false);
     iso_pipeline_begins(stream->pipeline, options->midway);
     if (initial)
         iso_pipeline_initial(stream->pipeline, &initial->history);
-    stream->brought = iso_allocate_zeroed(1, sizeof *stream->brought);
-    stream->brought->decoder.class = &sets;
-    iso_pipeline_route(stream->pipeline, "", &stream->brought->decoder, false);
     return stream;
 }
 
@@ -187,7 +188,9 @@ enum iso_status iso_stream_push(struct iso_stream *stream, uint32_t source, stru
 {
     uint32_t count = iso_transactions_count(transactions);
     if (check_source(stream, source, error) != ISO_OK || library_need_building(transactions, error) != ISO_OK ||
-        iso_history_refuse_ranges(&transactions->history, error) != ISO_OK)
+        (!stream->brought->decoder.ranges &&
+         iso_history_refuse_ranges(&transactions->history, "the option ranges, which keeps all keys from the start",
+                                   error) != ISO_OK))
         return error->status;
     if (count) {
         stream->brought->transactions = &transactions->history;

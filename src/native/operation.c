@@ -228,9 +228,10 @@ static bool check_range_shape(struct iso_native *native, const char *at, unsigne
         return native_refuse(native, at, "a row set lacks \"rows\", expected %s", set);
     if (native_has_query_rows(history, operation->rows))
         return native_refuse(native, at, "a row set of rows with cells lacks \"table\"");
-    return native->of_file ||
+    return native->of_file || native->takes_ranges ||
            native_refuse(native, at,
-                         "a row set without \"table\": they are judged in files, by check, not yet in streams");
+                         "a row set without \"table\", expected ranges=true on its source, which keeps all keys "
+                         "from the start");
 }
 
 static bool check_query_shape(struct iso_native *native, const char *at, unsigned seen,

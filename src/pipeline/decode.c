@@ -106,6 +106,13 @@ static void count_message(struct iso_pipeline *pipeline, uint32_t first_event, u
 
 /* ---- one batch, decoded ---- */
 
+/* The message's transactions are the last ones of the block. */
+static void imply_own(struct iso_history *block, uint32_t first)
+{
+    if (block->transaction_count > first)
+        iso_history_imply_own(block, first);
+}
+
 enum iso_status pipeline_decode(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
 {
     for (uint32_t i = 0; i < pipeline->batch.count; i++) {
@@ -126,6 +133,8 @@ enum iso_status pipeline_decode(struct iso_pipeline *pipeline, uint64_t now, str
         pipeline->stats.messages++;
         pipeline->stats.bytes += message->key.size + message->payload.size;
         if (decoder->class->decode(decoder, message, &pipeline->batch.events, &wrong) == ISO_OK) {
+            if (decoder->ranges)
+                imply_own(&pipeline->batch.events.block, first_record);
             pipeline_note_snapshots(pipeline, message, first_record);
             count_message(pipeline, first_event, first_record);
             continue;
@@ -160,6 +169,12 @@ static bool pack_pairs(struct iso_history *block, unsigned bits, uint32_t *culpr
         for (uint32_t o = block->first_operation[t]; o < block->first_operation[t + 1]; o++)
             if ((block->kind[o] & ISO_OPERATION_OTS) && !pack(block->ots, block->ots_logical, o, bits))
                 return false;
+    }
+    for (uint32_t i = 0; i < block->ranges.count; i++) {
+        struct iso_range *set = &block->ranges.list[i];
+        *culprit = set->transaction;
+        if (set->form == ISO_SET_RANGE && set->kind & ISO_OPERATION_OTS && !pack(&set->ots, &set->ots_logical, 0, bits))
+            return false;
     }
     block->clock = ISO_CLOCK_SCALAR;
     return true;

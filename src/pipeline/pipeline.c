@@ -104,7 +104,8 @@ struct iso_inputs *iso_pipeline_inputs(struct iso_pipeline *pipeline)
 
 void iso_pipeline_route(struct iso_pipeline *pipeline, const char *topic, struct iso_decoder *decoder, bool whole_rows)
 {
-    if (decoder->cells)
+    pipeline->queries.of_ranges |= decoder->ranges;
+    if (decoder->cells || decoder->ranges)
         pipeline_need_queries(pipeline);
     if (!routes_add(&pipeline->routes, topic, decoder, whole_rows) || !pipeline->join)
         return;
@@ -126,6 +127,8 @@ void iso_pipeline_initial(struct iso_pipeline *pipeline, const struct iso_histor
 void iso_pipeline_begins(struct iso_pipeline *pipeline, int64_t offset)
 {
     pipeline->doubts.midway |= offset > 0 && !pipeline->options.join.initial_known;
+    if (pipeline->doubts.midway)
+        pipeline_queries_midway(pipeline);
 }
 
 /* ---- transactions, to the engine ---- */

@@ -102,6 +102,7 @@ void pipeline_queries_resolve(struct iso_pipeline *pipeline, const struct iso_at
 void pipeline_queries_watermark(struct iso_pipeline *pipeline, uint64_t watermark);
 /* What a read is called that was a row of a query. */
 void pipeline_queries_name(struct iso_aion_event *event);
+void pipeline_queries_midway(struct iso_pipeline *pipeline);
 void pipeline_queries_end(struct iso_pipeline *pipeline);
 void pipeline_queries_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats);
 void pipeline_queries_open(const struct iso_pipeline *pipeline, uint64_t *waiting, uint64_t *unjudged);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/cell_key.h"
-#include "base/sorted.h"
 #include "rowsets/rowsets.h"
 
 /* ---- what is known of columns ---- */
@@ -44,6 +43,8 @@ static void report_finding(void *context, const struct iso_rowsets_finding *find
     struct iso_atoms *atoms = &queries->texts;
     iso_atoms_clear(atoms);
     iso_atom expected = keep_text(atoms, finding->expected), actual = keep_text(atoms, finding->actual);
+    if (finding->value.atoms)
+        expected = iso_atoms_copy(atoms, finding->value.atoms, finding->value.atom);
     struct iso_aion_event event = {
         .state = ISO_AION_FINAL,
         .level = pipeline->options.engine.level,
@@ -86,12 +87,18 @@ static bool is_cell_key(const struct iso_atoms *atoms, iso_atom key)
 
 void pipeline_queries_name(struct iso_aion_event *event)
 {
-    if (event->operation == ISO_NONE || !(event->operation & ISO_AION_OF_QUERY))
+    const uint32_t of_set = ISO_AION_OF_QUERY | ISO_AION_OF_RANGE;
+    if (event->operation == ISO_NONE || !(event->operation & of_set))
         return;
-    event->operation &= ~ISO_AION_OF_QUERY;
+    bool of_range = event->operation & ISO_AION_OF_RANGE;
+    event->operation &= ~of_set;
     bool was_there = event->expected.count && event->expected.elements[0] != ISO_ABSENT;
-    if (event->axiom == ISO_EXT && event->kind != ISO_KIND_NONE && !was_there &&
-        !is_cell_key(event->key_atoms, event->key))
+    bool was_found = event->actual.count && event->actual.elements[0] != ISO_ABSENT;
+    if (event->axiom != ISO_EXT || event->kind == ISO_KIND_NONE)
+        return;
+    if (of_range && !was_found)
+        event->kind = ISO_MISSING_ROW;
+    else if (!was_there && (of_range || !is_cell_key(event->key_atoms, event->key)))
         event->kind = ISO_EXTRA_ROW;
 }
 
@@ -107,10 +114,18 @@ void pipeline_need_queries(struct iso_pipeline *pipeline)
     options.retention = pipeline->options.engine.retention;
     options.scan_limit = pipeline->options.scan_limit;
     options.initial_is_known = !pipeline->join || iso_join_initial_is_known(pipeline->join);
+    options.ranges = pipeline->queries.of_ranges;
     options.type_of = type_of;
     options.on_finding = report_finding;
     options.context = pipeline;
     pipeline->queries.engine = iso_rowsets_new(&options);
+}
+
+/* There was something before: which keys were there nobody knows. */
+void pipeline_queries_midway(struct iso_pipeline *pipeline)
+{
+    if (pipeline->queries.of_ranges)
+        iso_rowsets_unknown_keys(pipeline->queries.engine);
 }
 
 /* What keys start with, as it was given. */
@@ -123,11 +138,12 @@ void pipeline_queries_start(struct iso_pipeline *pipeline, const struct iso_hist
         pipeline_need_queries(pipeline);
     if (!pipeline->queries.engine)
         return;
+    if (initial->initial_value != ISO_ABSENT)
+        iso_rowsets_unknown_keys(pipeline->queries.engine);
     iso_rowsets_block(pipeline->queries.engine, initial);
     for (uint32_t i = 0; i < initial->initial_count; i++)
-        if (!initial->initial_is_append[i])
-            iso_rowsets_initial(pipeline->queries.engine, initial->key_atom[initial->initial_key[i]],
-                                initial->initial_of_key[i]);
+        iso_rowsets_initial(pipeline->queries.engine, initial->key_atom[initial->initial_key[i]],
+                            initial->initial_of_key[i], initial->initial_is_append[i]);
 }
 
 /* Whether a record of the block has rows with cells, or queries. */
@@ -147,18 +163,10 @@ void pipeline_queries_block(struct iso_pipeline *pipeline, const struct iso_hist
         iso_rowsets_block(pipeline->queries.engine, block);
 }
 
-/* Sets of the block from the transaction's first one on. */
-static uint32_t first_set(const struct iso_history *block, uint32_t transaction)
-{
-    uint32_t low = 0, high = block->ranges.count;
-    ISO_BISECT(low, high, middle, block->ranges.list[middle].transaction < transaction);
-    return low;
-}
-
 /* The transaction's next query from set `*next` on; NULL: there are no more. */
-static const struct iso_range *next_query(const struct iso_history *block, uint32_t transaction, uint32_t *next)
+static const struct iso_range *next_query(const struct iso_history *block, uint32_t *next, uint32_t end)
 {
-    while (*next < block->ranges.count && block->ranges.list[*next].transaction == transaction) {
+    while (*next < end) {
         const struct iso_range *set = &block->ranges.list[(*next)++];
         if (set->form == ISO_SET_QUERY)
             return set;
@@ -171,10 +179,10 @@ static void note_whole(struct iso_pipeline *pipeline, const struct iso_history *
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     const struct iso_range *query;
-    uint32_t next = first_set(block, transaction);
+    uint32_t end, next = iso_history_sets_of(block, transaction, &end);
     if (!pipeline->join || !iso_join_initial_is_known(pipeline->join))
         return;
-    while ((query = next_query(block, transaction, &next))) {
+    while ((query = next_query(block, &next, end))) {
         struct iso_json_text table;
         table.at = iso_atom_text(&block->atoms, query->table, buffer, &table.length);
         iso_rowsets_whole(pipeline->queries.engine, table);
@@ -184,8 +192,8 @@ static void note_whole(struct iso_pipeline *pipeline, const struct iso_history *
 /* No source has cells: of its rows nothing is kept. */
 static void leave(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t transaction)
 {
-    uint32_t next = first_set(block, transaction);
-    while (iso_status_of(block, transaction) == ISO_COMMITTED && next_query(block, transaction, &next)) {
+    uint32_t end, next = iso_history_sets_of(block, transaction, &end);
+    while (iso_status_of(block, transaction) == ISO_COMMITTED && next_query(block, &next, end)) {
         pipeline->stats.excused[ISO_UNJUDGED_COLUMN]++;
         pipeline->stats.excused_reads++;
     }
@@ -205,7 +213,7 @@ void pipeline_queries_add(void *context, const struct iso_history *block, uint32
 void pipeline_queries_initial(struct iso_pipeline *pipeline, iso_atom key, iso_atom value)
 {
     if (pipeline->queries.engine)
-        iso_rowsets_initial(pipeline->queries.engine, key, value);
+        iso_rowsets_initial(pipeline->queries.engine, key, value, false);
 }
 
 void pipeline_queries_altered(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom table,
@@ -248,21 +256,21 @@ void pipeline_queries_correct(const struct iso_pipeline *pipeline, struct iso_pi
     iso_rowsets_stats(pipeline->queries.engine, &sets);
     for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
         stats->unjudged[reason] += sets.reasons[reason];
+    uint64_t headers = sets.unjudged - sets.unjudged_ranges;
     stats->engine.reads_unjudged += sets.unjudged;
-    stats->engine.reads_judged -=
-        sets.unjudged < stats->engine.reads_judged ? sets.unjudged : stats->engine.reads_judged;
+    stats->engine.reads_judged -= headers < stats->engine.reads_judged ? headers : stats->engine.reads_judged;
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         stats->engine.counts[axiom] += pipeline->queries.found[axiom];
 }
 
-/* Queries that wait, and those that are unjudged; their headers are reads of the engine's. */
+/* Queries that wait, and those that are unjudged, whose headers are reads of the engine's: ranges have none. */
 void pipeline_queries_open(const struct iso_pipeline *pipeline, uint64_t *waiting, uint64_t *unjudged)
 {
     struct iso_rowsets_stats sets = {.queries = 0};
     if (pipeline->queries.engine)
         iso_rowsets_stats(pipeline->queries.engine, &sets);
-    *waiting = sets.waiting + sets.held;
-    *unjudged = sets.unjudged;
+    *waiting = sets.waiting + sets.held - sets.open_ranges;
+    *unjudged = sets.unjudged - sets.unjudged_ranges;
 }
 
 void queries_release(struct queries *queries)

@@ -158,6 +158,7 @@ void iso_rowsets_archive(struct iso_archive *archive, struct iso_rowsets *engine
     ISO_ARCHIVE_AS(archive, "atoms_kept", engine->atoms_kept);
     ISO_ARCHIVE_AS(archive, "stats", engine->stats);
     ISO_ARCHIVE_AS(archive, "query_bytes", engine->query_bytes);
+    ISO_ARCHIVE_AS(archive, "open_ranges", engine->open_ranges);
     if (is_restoring(archive))
         iso_archive_expect(archive, are_in_range(engine));
     if (is_restoring(archive))

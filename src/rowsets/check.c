@@ -26,7 +26,7 @@ static void take_initials(struct iso_rowsets *engine, const struct iso_history *
 {
     for (uint32_t i = 0; i < history->initial_count; i++)
         if (!history->initial_is_append[i])
-            iso_rowsets_initial(engine, history->key_atom[history->initial_key[i]], history->initial_of_key[i]);
+            iso_rowsets_initial(engine, history->key_atom[history->initial_key[i]], history->initial_of_key[i], false);
 }
 
 static void take_but_versions(struct iso_rowsets *engine, const struct iso_history *history)

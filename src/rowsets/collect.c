@@ -105,6 +105,6 @@ void rowsets_collect(struct iso_rowsets *engine)
     iso_atoms_release(&engine->atoms);
     engine->atoms = collection.atoms;
     engine->atoms_kept = engine->atoms.count;
-    engine->known_count = 0; /* what the block's keys are is looked up again */
+    engine->known_count = engine->plain_count = 0; /* what the block's keys are is looked up again */
     rowsets_make_maps(engine);
 }

@@ -32,8 +32,10 @@ static void report(struct judge *judge, struct iso_rowsets_finding *finding, iso
     finding->cts = judge->query->ends;
     finding->table = rowsets_text(&engine->atoms, judge->query->table, table);
     finding->bound = judge->query->bound;
-    iso_text_put_bytes(&key, finding->table.at, finding->table.length);
-    iso_text_put(&key, parts == ISO_ABSENT ? "#" : "/");
+    if (!judge->query->is_range) {
+        iso_text_put_bytes(&key, finding->table.at, finding->table.length);
+        iso_text_put(&key, parts == ISO_ABSENT ? "#" : "/");
+    }
     if (parts != ISO_ABSENT) {
         struct iso_json_text text = rowsets_text(&engine->atoms, parts, row);
         iso_text_put_bytes(&key, text.at, text.length);
@@ -72,8 +74,13 @@ static void report_row(struct judge *judge, enum iso_violation_kind kind)
     iso_atom parts = row->parts;
     finding.writer = rowsets_text(&judge->engine->atoms, row->writer, buffer);
     judge->json_text.used = 0;
-    judge_put_row(judge, &judge->json_text);
-    finding.expected = (struct iso_json_text){judge->json_text.bytes, judge->json_text.used};
+    if (judge->query->is_range) {
+        finding.value.atoms = judge->engine->rows[row->row].is_list ? NULL : &judge->engine->atoms;
+        finding.value.atom = row->there.value;
+    } else {
+        judge_put_row(judge, &judge->json_text);
+        finding.expected = (struct iso_json_text){judge->json_text.bytes, judge->json_text.used};
+    }
     if (kind == ISO_EXTRA_ROW)
         finding.actual = (struct iso_json_text){"true", 4};
     report(judge, &finding, parts);
@@ -119,11 +126,27 @@ static bool counts(const struct judge *judge)
     return judge->has_aggregates || judge->has_bag;
 }
 
+/* At ser, among transactions of one commit timestamp, who did not find a key stands before who wrote it there. */
+static bool shares_commit(const struct judge *judge, uint32_t row)
+{
+    const struct iso_rowsets *engine = judge->engine;
+    const struct rowsets_query *query = judge->query;
+    if (engine->options.level != ISO_SER || query->is_point || row == ISO_NONE)
+        return false;
+    const struct rowsets_cell *own = &engine->cells[engine->rows[row].cells];
+    for (uint32_t v = own->count; v > 0 && engine->versions[own->first + v - 1].cts >= query->cts; v--)
+        if (engine->versions[own->first + v - 1].cts == query->cts)
+            return true;
+    return false;
+}
+
 /* Any other row. */
 static void judge_other_row(struct judge *judge, uint32_t row, iso_atom parts)
 {
     if (!counts(judge) && was_returned(judge->query, parts))
         return;
+    if (judge->query->is_range && shares_commit(judge, row))
+        judge_doubt(judge, 1u << ISO_UNJUDGED_ROW_SETS, 0);
     judge_see(judge, row, parts);
     struct judge_outcome outcome = judge_decide(judge, judge->row.there, judge->row.cells);
     judge->looked_at += outcome.there != ISO_TRUTH_FALSE;
@@ -250,9 +273,26 @@ static void doubt_own_rows(struct judge *judge)
         judge_doubt(judge, 1u << ISO_UNJUDGED_OWN_ORDER, 0);
 }
 
+/* Of what a range of plain keys returned all is a read. */
+static void judge_range(struct judge *judge)
+{
+    const struct rowsets_table *table = &judge->engine->tables[judge->table];
+    if (!table->is_whole)
+        judge_doubt(judge, 1u << ISO_UNJUDGED_BEFORE_START, 0);
+    rowsets_order_narrow_plain(judge->engine, table, judge->query->from, judge->query->to, &judge->from, &judge->to);
+    if (is_within_limit(judge))
+        visit_rows(judge, judge_other_row);
+    else
+        judge_doubt(judge, 1u << ISO_UNJUDGED_SCAN_LIMIT, 0);
+}
+
 static void judge_rows(struct judge *judge)
 {
     const struct rowsets_query *query = judge->query;
+    if (query->is_range) {
+        judge_range(judge);
+        return;
+    }
     for (uint32_t i = 0; i < query->row_count; i++)
         if (!i || query->rows[i] != query->rows[i - 1])
             judge_returned_row(judge, query->rows[i]);
@@ -377,8 +417,9 @@ static bool make_ready(struct judge *judge)
         qsort(query->rows, query->row_count, sizeof *query->rows, compare_atoms);
     if (query->own_count)
         qsort(query->owns, query->own_count, sizeof *query->owns, compare_owns);
-    read_key(judge);
-    bool fine = read_where(judge) && read_bounds(judge) && judge_read_returned(judge);
+    if (!query->is_range)
+        read_key(judge);
+    bool fine = query->is_range || (read_where(judge) && read_bounds(judge) && judge_read_returned(judge));
     judge->row.cells = iso_allocate_zeroed(judge->slot_count + 1, sizeof *judge->row.cells);
     judge->scalars = iso_allocate_zeroed(judge->slot_count + 1, sizeof *judge->scalars);
     judge->is_altered = is_altered(&judge->engine->tables[judge->table], query);
@@ -411,6 +452,7 @@ static void conclude(struct judge *judge)
     }
     enum iso_unjudged first = (enum iso_unjudged)__builtin_ctz(judge->reasons);
     engine->stats.unjudged++;
+    engine->stats.unjudged_ranges += judge->query->is_range;
     engine->stats.reasons[first]++;
     struct iso_rowsets_unjudged unjudged = {
         .transaction = party_of(judge->query, rowsets_text(&engine->atoms, judge->query->tid, tid)),

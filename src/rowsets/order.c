@@ -86,10 +86,12 @@ int rowsets_compare_keys(struct iso_json_text left, struct iso_json_text right)
     }
 }
 
-static int compare_rows(const struct iso_rowsets *engine, const struct rowsets_row *left,
-                        const struct rowsets_row *right)
+int rowsets_compare_rows(const struct iso_rowsets *engine, const struct rowsets_row *left,
+                         const struct rowsets_row *right)
 {
     char buffers[2][ISO_ATOM_TEXT_MAX];
+    if (engine->tables[left->table].is_plain)
+        return iso_atom_compare(&engine->atoms, left->parts, right->parts);
     if (left->is_number && right->is_number)
         return compare_numbers(left->number, right->number);
     return rowsets_compare_keys(rowsets_text(&engine->atoms, left->parts, buffers[0]),
@@ -105,7 +107,7 @@ static void count_parts(struct iso_rowsets *engine, const struct rowsets_row *ro
     struct iso_json_text rest = rowsets_text(&engine->atoms, row->parts, buffer), part;
     uint32_t count = 0;
     int64_t number;
-    for (; iso_key_take_part(&rest, &part); count++) {
+    for (; !table->is_plain && iso_key_take_part(&rest, &part); count++) {
         if (count >= ISO_KEY_PARTS)
             continue;
         struct rowsets_part *sorts = &table->parts[count];
@@ -132,10 +134,10 @@ static struct rowsets_place place_of(const struct iso_rowsets *engine, const str
                                      const struct rowsets_row *row)
 {
     uint32_t low = 0, high = table->chunk_count, chunk, at = 0;
-    ISO_BISECT(low, high, middle, compare_rows(engine, row_at(engine, table, middle, 0), row) <= 0);
+    ISO_BISECT(low, high, middle, rowsets_compare_rows(engine, row_at(engine, table, middle, 0), row) <= 0);
     chunk = low ? low - 1 : 0;
     high = table->chunk_count ? table->chunks[chunk].count : 0;
-    ISO_BISECT(at, high, middle, compare_rows(engine, row_at(engine, table, chunk, middle), row) < 0);
+    ISO_BISECT(at, high, middle, rowsets_compare_rows(engine, row_at(engine, table, chunk, middle), row) < 0);
     return (struct rowsets_place){chunk, at};
 }
 
@@ -289,4 +291,28 @@ void rowsets_order_narrow(const struct iso_rowsets *engine, const struct rowsets
     count = bounds ? ordered_parts(table, bounds, &bounds->to) : 0;
     if (count)
         *to = place_at(engine, table, &bounds->to, count, true);
+}
+
+/* How the row's key stands to the bound of a range. */
+static int compare_plain(const struct iso_rowsets *engine, const struct rowsets_row *row, iso_atom bound)
+{
+    return iso_atom_compare(&engine->atoms, row->parts, bound);
+}
+
+static struct rowsets_place plain_place(const struct iso_rowsets *engine, const struct rowsets_table *table,
+                                        iso_atom bound, bool behind)
+{
+    uint32_t low = 0, high = table->chunk_count, chunk, at = 0;
+    ISO_BISECT(low, high, middle, compare_plain(engine, row_at(engine, table, middle, 0), bound) < (int)behind);
+    chunk = low ? low - 1 : 0;
+    high = table->chunk_count ? table->chunks[chunk].count : 0;
+    ISO_BISECT(at, high, middle, compare_plain(engine, row_at(engine, table, chunk, middle), bound) < (int)behind);
+    return (struct rowsets_place){chunk, at};
+}
+
+void rowsets_order_narrow_plain(const struct iso_rowsets *engine, const struct rowsets_table *table, iso_atom from,
+                                iso_atom to, struct rowsets_place *first, struct rowsets_place *end)
+{
+    *first = from == ISO_ABSENT ? (struct rowsets_place){0, 0} : plain_place(engine, table, from, false);
+    *end = to == ISO_ABSENT ? (struct rowsets_place){table->chunk_count, 0} : plain_place(engine, table, to, true);
 }

@@ -16,6 +16,13 @@ uint64_t rowsets_query_bytes(const struct rowsets_query *query)
     return sizeof *query + query->row_count * sizeof *query->rows + query->own_count * sizeof *query->owns;
 }
 
+/* It waits, or does no more. */
+static void count_open(struct iso_rowsets *engine, const struct rowsets_query *query, int by)
+{
+    engine->query_bytes += (uint64_t)(int64_t)by * rowsets_query_bytes(query);
+    engine->open_ranges += (uint64_t)(int64_t)by * query->is_range;
+}
+
 /* Judges it, and keeps it if it has to wait on. */
 static void settle(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last)
 {
@@ -24,7 +31,7 @@ static void settle(struct iso_rowsets *engine, struct rowsets_query *query, bool
         rowsets_free_query(query);
         return;
     }
-    engine->query_bytes += rowsets_query_bytes(query);
+    count_open(engine, query, 1);
     ISO_GROW(engine->held, engine->held_count, engine->held_capacity);
     engine->held[engine->held_count++] = query;
 }
@@ -34,13 +41,21 @@ static bool is_final(const struct iso_rowsets *engine, uint64_t bound)
     return engine->ended || (engine->has_watermark && engine->watermark >= bound - 1) || !bound;
 }
 
+/* From which bound on nothing changes it any more: at ser a range also meets who commits at its own timestamp. */
+static uint64_t due_of(const struct iso_rowsets *engine, const struct rowsets_query *query)
+{
+    bool meets = query->is_range && engine->options.level == ISO_SER && !query->is_point;
+    return query->bound + (meets && query->bound < UINT64_MAX);
+}
+
 void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query)
 {
-    if (is_final(engine, query->bound)) {
+    uint64_t due = due_of(engine, query);
+    if (is_final(engine, due)) {
         settle(engine, query, engine->ended);
     } else {
-        engine->query_bytes += rowsets_query_bytes(query);
-        iso_heap_push(&engine->queue, query->bound, (uint64_t)(uintptr_t)query);
+        count_open(engine, query, 1);
+        iso_heap_push(&engine->queue, due, (uint64_t)(uintptr_t)query);
     }
 }
 
@@ -54,7 +69,7 @@ static void settle_held(struct iso_rowsets *engine, bool (*wants)(const struct r
     engine->held_count = engine->held_capacity = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (wants(held[i], number)) {
-            engine->query_bytes -= rowsets_query_bytes(held[i]);
+            count_open(engine, held[i], -1);
             settle(engine, held[i], is_last);
         } else {
             held[kept++] = held[i];
@@ -94,7 +109,7 @@ static void settle_final(struct iso_rowsets *engine)
 {
     while (engine->queue.count && is_final(engine, engine->queue.items[0].key)) {
         struct rowsets_query *query = (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->queue).value;
-        engine->query_bytes -= rowsets_query_bytes(query);
+        count_open(engine, query, -1);
         settle(engine, query, engine->ended);
     }
 }

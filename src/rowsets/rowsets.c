@@ -51,6 +51,7 @@ void iso_rowsets_free(struct iso_rowsets *engine)
     rowsets_release_store(engine);
     iso_atoms_release(&engine->atoms);
     iso_free(engine->known);
+    iso_free(engine->plain);
     iso_free(engine->writes);
     iso_text_release(&engine->text);
     iso_free(engine);
@@ -69,7 +70,7 @@ static uint64_t bytes_of(const struct iso_rowsets *engine)
     bytes += engine->row_capacity * sizeof *engine->rows + engine->cell_capacity * sizeof *engine->cells;
     bytes += engine->version_capacity * sizeof *engine->versions;
     bytes += engine->candidate_capacity * sizeof *engine->candidates;
-    bytes += engine->known_capacity * sizeof *engine->known;
+    bytes += (engine->known_capacity + engine->plain_capacity) * sizeof *engine->known;
     bytes += map_bytes(&engine->row_of) + map_bytes(&engine->table_of);
     bytes += (engine->queue.capacity + engine->dead.capacity) * sizeof *engine->queue.items;
     for (uint32_t i = 0; i < engine->table_count; i++)
@@ -83,6 +84,7 @@ void iso_rowsets_stats(const struct iso_rowsets *engine, struct iso_rowsets_stat
     *stats = engine->stats;
     stats->waiting = engine->queue.count;
     stats->held = engine->held_count;
+    stats->open_ranges = engine->open_ranges;
     stats->tables = engine->table_count;
     for (uint32_t i = 0; i < engine->table_count; i++)
         stats->rows += engine->tables[i].row_count;

@@ -59,6 +59,10 @@ struct iso_rowsets_finding {
      * {"amount":150}, and `actual` true if it was returned; of aggregates those that are wrong, {"count":3}; of rows
      * without keys one that was missing, or extra, ["x"]. */
     struct iso_json_text expected, actual;
+    struct {
+        const struct iso_atoms *atoms; /* NULL: none, or a list, of which not all is kept */
+        iso_atom atom;
+    } value;                     /* of a plain key, in place of `expected`: what was there */
     uint64_t rows;               /* of rows without keys: how many are missing, or extra; else 1 */
     struct iso_json_text writer; /* tid of the newest version that decided; `at` NULL: nobody, or not one */
 };
@@ -84,6 +88,7 @@ struct iso_rowsets_key {
 
 struct iso_rowsets_options {
     enum iso_level level;
+    bool ranges;               /* of plain keys are judged, too: all keys are kept for them */
     uint32_t scan_limit;       /* rows that one query looks at; 0: ISO_SCAN_LIMIT */
     uint64_t retention;        /* in units of the timestamps: a query's moment may lie this far below the watermark */
     bool initial_is_known;     /* rows of which nothing is said were not there at the start; else nobody knows */
@@ -112,8 +117,11 @@ void iso_rowsets_block(struct iso_rowsets *engine, const struct iso_history *his
 void iso_rowsets_add(struct iso_rowsets *engine, uint32_t transaction);
 
 /* What a row or a cell held before its first version: `value`, an atom of the block (ISO_ABSENT: not there; also one
- * of an unknown value). False: the key is no row's. May be said at any time. */
-bool iso_rowsets_initial(struct iso_rowsets *engine, iso_atom key, iso_atom value);
+ * of an unknown value; an element, if `is_list`). False: the key is no row's. May be said at any time. */
+bool iso_rowsets_initial(struct iso_rowsets *engine, iso_atom key, iso_atom value, bool is_list);
+
+/* What plain keys held before their first versions is not known, but where it was said. */
+void iso_rowsets_unknown_keys(struct iso_rowsets *engine);
 
 /* All rows that the table had at the start were said, or were not there. */
 void iso_rowsets_whole(struct iso_rowsets *engine, struct iso_json_text table);
@@ -139,6 +147,7 @@ struct iso_rowsets_stats {
     uint64_t missing_rows, extra_rows, aggregates; /* findings */
     uint64_t looked_at;                            /* rows */
     uint64_t late;                                 /* queries whose moment was no longer kept: `before-start` */
+    uint64_t unjudged_ranges, open_ranges;         /* of `unjudged`; of `waiting` and `held` */
     uint64_t waiting, held;                 /* queries now: above the watermark; for a transaction of unknown outcome */
     uint64_t open_unknown;                  /* transactions */
     uint64_t tables, rows, cells, versions; /* now */

@@ -42,6 +42,7 @@ struct rowsets_row {
     uint32_t candidates; /* what transactions of unknown outcome wrote; ISO_NONE: nothing */
     uint32_t serial;     /* counts the rows that had this number */
     bool was_deleted;    /* it has a version that is absent */
+    bool is_list;        /* a plain key that somebody appends to: versions are elements */
     uint32_t visit;      /* the last visit that came by */
     bool is_number;      /* the key is one integer: */
     int64_t number;
@@ -85,8 +86,10 @@ struct rowsets_index {
 };
 
 struct rowsets_table {
-    iso_atom name;
+    iso_atom name; /* ISO_ABSENT: its rows are all keys, as they stand */
     bool is_whole;
+    bool is_plain; /* those of ranges */
+
     struct rowsets_column *columns; /* [0] is the row */
     uint32_t column_count, column_capacity;
     struct rowsets_chunk *chunks; /* rows in the order of their keys */
@@ -108,7 +111,9 @@ struct rowsets_write {
     iso_atom parts, value;
     uint64_t opened; /* the bound of its first write; ROWSETS_LOCK: its cts */
     bool is_reborn;  /* a row that the transaction deleted and wrote again */
-    uint32_t key;    /* of the block, while its transaction is taken */
+    uint32_t key;    /* of the block, while its transaction is taken; ISO_NONE later */
+    bool is_plain;   /* as a row of all keys */
+    bool is_list;    /* that somebody appends to */
 };
 #define ROWSETS_LOCK UINT64_MAX
 
@@ -129,6 +134,7 @@ struct rowsets_query {
     uint64_t sts, ends; /* of its transaction, as findings report them */
     uint32_t row_count, own_count, emitted_count;
     uint32_t watched; /* held: the transaction of unknown outcome whose outcome it waits for */
+    bool is_range;    /* of plain keys */
     bool is_partial, own_order, is_lock, is_point, at_commit, in_aggregate, in_bag; /* in_...: already reported */
     uint64_t at;              /* while its transaction's outcome is unknown: its moment, unless `at_commit` */
     iso_atom *rows;           /* returned: parts of keys; behind them those reported */
@@ -160,6 +166,8 @@ struct iso_rowsets {
     const struct iso_history *history; /* the block */
     struct rowsets_known *known;       /* by the block's keys */
     uint32_t known_count, known_capacity;
+    struct rowsets_known *plain; /* the same as rows of all keys; empty without ranges */
+    uint32_t plain_count, plain_capacity;
 
     struct iso_atoms atoms;
     uint32_t atoms_kept; /* how many there were when they were collected last */
@@ -196,6 +204,7 @@ struct iso_rowsets {
     bool has_watermark, ended;
     struct iso_rowsets_stats stats;
     uint64_t query_bytes; /* of those that wait */
+    uint64_t open_ranges; /* likewise */
 
     /* Scratch. */
     struct rowsets_write *writes; /* of the transaction that is taken */
@@ -217,6 +226,7 @@ static inline struct iso_json_text rowsets_text(const struct iso_atoms *atoms, i
 
 /* store.c */
 uint32_t rowsets_table(struct iso_rowsets *engine, const char *name, size_t length);
+uint32_t rowsets_plain(struct iso_rowsets *engine);                           /* the table of all keys */
 uint32_t rowsets_find_table(const struct iso_rowsets *engine, iso_atom name); /* ISO_NONE */
 uint32_t rowsets_column(struct iso_rowsets *engine, uint32_t table, const char *name, size_t length);
 uint32_t rowsets_find_row(const struct iso_rowsets *engine, uint32_t table, iso_atom parts); /* ISO_NONE */
@@ -253,6 +263,11 @@ void rowsets_order_remove(struct iso_rowsets *engine, uint32_t row);
 /* The rows that the bounds may cover lie from *from up to before *to: all where the index does not know their order. */
 void rowsets_order_narrow(const struct iso_rowsets *engine, const struct rowsets_table *table,
                           const struct iso_bounds *bounds, struct rowsets_place *from, struct rowsets_place *to);
+int rowsets_compare_rows(const struct iso_rowsets *engine, const struct rowsets_row *left,
+                         const struct rowsets_row *right);
+/* The same between the bounds of a range of plain keys. */
+void rowsets_order_narrow_plain(const struct iso_rowsets *engine, const struct rowsets_table *table, iso_atom from,
+                                iso_atom to, struct rowsets_place *first, struct rowsets_place *end);
 int rowsets_compare_keys(struct iso_json_text left, struct iso_json_text right);
 bool rowsets_is_integer(struct iso_json_text part, int64_t *number);
 

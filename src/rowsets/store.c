@@ -11,17 +11,31 @@ uint32_t rowsets_find_table(const struct iso_rowsets *engine, iso_atom name)
     return iso_number_map_get(&engine->table_of, name);
 }
 
-uint32_t rowsets_table(struct iso_rowsets *engine, const char *name, size_t length)
+static uint32_t add_table(struct iso_rowsets *engine, iso_atom name)
 {
-    iso_atom atom = iso_atoms_text(&engine->atoms, name, length);
-    uint32_t table = iso_number_map_add(&engine->table_of, atom, engine->table_count);
+    uint32_t table = iso_number_map_add(&engine->table_of, name, engine->table_count);
     if (table < engine->table_count)
         return table;
     ISO_GROW(engine->tables, engine->table_count, engine->table_capacity);
     struct rowsets_table *added = &engine->tables[engine->table_count++];
-    *added = (struct rowsets_table){.name = atom, .is_whole = engine->options.initial_is_known};
+    *added = (struct rowsets_table){.name = name, .is_whole = engine->options.initial_is_known};
     ISO_GROW(added->columns, added->column_count, added->column_capacity);
     added->columns[added->column_count++] = (struct rowsets_column){ISO_ABSENT, UINT64_MAX, false};
+    return table;
+}
+
+uint32_t rowsets_table(struct iso_rowsets *engine, const char *name, size_t length)
+{
+    return add_table(engine, iso_atoms_text(&engine->atoms, name, length));
+}
+
+uint32_t rowsets_plain(struct iso_rowsets *engine)
+{
+    uint32_t table = iso_number_map_get(&engine->table_of, ISO_ABSENT);
+    if (table != ISO_NUMBER_NONE)
+        return table;
+    table = add_table(engine, ISO_ABSENT);
+    engine->tables[table].is_plain = true;
     return table;
 }
 

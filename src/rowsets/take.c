@@ -5,6 +5,7 @@
 #include "base/cell_key.h"
 #include "base/fetch.h"
 #include "base/sorted.h"
+#include "history/moment.h"
 #include "rowsets/rowsets_private.h"
 #include "verdict/unjudged.h"
 
@@ -28,6 +29,28 @@ static void look_key_up(struct iso_rowsets *engine, struct rowsets_known *known,
     engine->text.used = 0;
     iso_cell_key_decode(&engine->text, column);
     known->column = rowsets_column(engine, number, engine->text.bytes, engine->text.used);
+}
+
+static void look_plain_key_up(struct iso_rowsets *engine, struct rowsets_known *known, iso_atom key)
+{
+    *known = (struct rowsets_known){.table = rowsets_plain(engine) + 1,
+                                    .cell = ISO_NONE,
+                                    .parts = iso_atoms_copy(&engine->atoms, &engine->history->atoms, key)};
+}
+
+/* What the block's key is as a row of all keys. */
+static struct rowsets_known *plain_key_of(struct iso_rowsets *engine, uint32_t key)
+{
+    if (key >= engine->plain_count) {
+        uint32_t count = engine->history->key_count;
+        ISO_RESERVE(engine->plain, count, engine->plain_capacity);
+        memset(engine->plain + engine->plain_count, 0, (count - engine->plain_count) * sizeof *engine->plain);
+        engine->plain_count = count;
+    }
+    struct rowsets_known *known = &engine->plain[key];
+    if (!known->table)
+        look_plain_key_up(engine, known, engine->history->key_atom[key]);
+    return known;
 }
 
 /* What the block's key is; NULL: no row's. */
@@ -77,8 +100,14 @@ static struct times times_of(const struct iso_history *history, uint32_t transac
     times.cts = times.has_cts ? history->cts[transaction] : times.sts;
     if (history->finished)
         times.is_point = flags & ISO_POINT;
+    else if (flags & ISO_WRITES || !times.has_sts)
+        times.is_point = false;
+    else if (times.has_cts)
+        times.is_point = times.cts == times.sts;
     else
-        times.is_point = !(flags & ISO_WRITES) && times.has_sts && times.cts == times.sts;
+        times.is_point = true;
+    if (times.is_point && !times.has_cts && !history->finished && flags & ISO_OWN_TIMES)
+        times.cts = iso_history_latest_time(history, transaction);
     times.has_cts |= times.is_point;
     return times;
 }
@@ -119,6 +148,8 @@ static void clear_writes(struct iso_rowsets *engine)
         return;
     for (uint32_t i = 0; i < engine->known_count; i++)
         engine->known[i].mark = 0;
+    for (uint32_t i = 0; i < engine->plain_count; i++)
+        engine->plain[i].mark = 0;
     engine->mark = 1;
 }
 
@@ -130,24 +161,35 @@ static void forget_cells(struct iso_rowsets *engine, const struct rowsets_write 
             engine->writes[i].value = iso_value_unknown(&engine->atoms, ISO_UNJUDGED_UNKNOWN_VALUE);
 }
 
+static void note_write_of(struct iso_rowsets *engine, const struct times *times, uint32_t operation,
+                          struct rowsets_known *known, bool is_plain)
+{
+    const struct iso_history *history = engine->history;
+    uint8_t kind = iso_kind_of(history, operation);
+    uint32_t before = engine->write_count;
+    struct rowsets_write *write = write_of(engine, history->key[operation], known);
+    bool is_new = engine->write_count > before;
+    write->is_plain = is_plain;
+    write->is_list |= kind == ISO_APPEND;
+    if (is_new)
+        write->opened = opened_at(engine, times, operation);
+    if (!is_plain && !is_new && !known->column && kind == ISO_DELETE)
+        forget_cells(engine, write);
+    if (!is_plain && !is_new && !known->column && kind == ISO_WRITE && write->value == ISO_ABSENT)
+        write->is_reborn = true;
+    write->value = kind == ISO_DELETE ? ISO_ABSENT : copy_atom(engine, history->value[operation]);
+}
+
 static void note_write(struct iso_rowsets *engine, const struct times *times, uint32_t operation)
 {
     const struct iso_history *history = engine->history;
     uint8_t kind = iso_kind_of(history, operation);
     uint32_t key = history->key[operation];
     struct rowsets_known *known = kind == ISO_WRITE || kind == ISO_DELETE ? key_of(engine, key) : NULL;
-    if (!known)
-        return;
-    uint32_t before = engine->write_count;
-    struct rowsets_write *write = write_of(engine, key, known);
-    bool is_new = engine->write_count > before;
-    if (is_new)
-        write->opened = opened_at(engine, times, operation);
-    if (!is_new && !known->column && kind == ISO_DELETE)
-        forget_cells(engine, write);
-    if (!is_new && !known->column && kind == ISO_WRITE && write->value == ISO_ABSENT)
-        write->is_reborn = true;
-    write->value = kind == ISO_DELETE ? ISO_ABSENT : copy_atom(engine, history->value[operation]);
+    if (known)
+        note_write_of(engine, times, operation, known, false);
+    if (engine->options.ranges && iso_kind_writes(kind))
+        note_write_of(engine, times, operation, plain_key_of(engine, key), true);
 }
 
 static void note_writes(struct iso_rowsets *engine, uint32_t transaction, const struct times *times)
@@ -163,16 +205,21 @@ static void note_writes(struct iso_rowsets *engine, uint32_t transaction, const 
         note_write(engine, times, o);
 }
 
+static struct rowsets_known *known_of(const struct iso_rowsets *engine, const struct rowsets_write *write)
+{
+    return write->is_plain ? &engine->plain[write->key] : &engine->known[write->key];
+}
+
 /* Cells lie anywhere: all of them are asked for before the first is needed. */
 ISO_FETCH fetch_cells(const struct iso_rowsets *engine)
 {
     for (uint32_t i = 0; i < engine->write_count; i++) {
-        const struct rowsets_known *known = &engine->known[engine->writes[i].key];
+        const struct rowsets_known *known = known_of(engine, &engine->writes[i]);
         if (known->cell != ISO_NONE)
             __builtin_prefetch(&engine->cells[known->cell], 1);
     }
     for (uint32_t i = 0; i < engine->write_count; i++) {
-        const struct rowsets_known *known = &engine->known[engine->writes[i].key];
+        const struct rowsets_known *known = known_of(engine, &engine->writes[i]);
         if (known->cell != ISO_NONE && known->column && engine->cells[known->cell].first != ISO_NONE)
             __builtin_prefetch(&engine->versions[engine->cells[known->cell].first], 1);
     }
@@ -186,7 +233,8 @@ static void put_versions(struct iso_rowsets *engine, const struct rowsets_write 
         const struct rowsets_write *write = &writes[i];
         struct rowsets_target target = write->key == ISO_NONE
                                            ? rowsets_target(engine, write->table, write->column, write->parts)
-                                           : target_of(engine, &engine->known[write->key]);
+                                           : target_of(engine, known_of(engine, write));
+        engine->rows[target.row].is_list |= write->is_list;
         struct rowsets_version version = {cts, write->opened == ROWSETS_LOCK ? cts : write->opened, tid, ISO_ABSENT};
         if (write->is_reborn)
             rowsets_put_version(engine, target, version);
@@ -210,23 +258,10 @@ void rowsets_take_versions(struct iso_rowsets *engine, uint32_t transaction)
 
 /* ---- queries ---- */
 
-/* The row sets of the transaction. */
-static uint32_t sets_of(const struct iso_history *history, uint32_t transaction, uint32_t *end)
-{
-    uint32_t low = 0, high = history->ranges.count;
-    const struct iso_range *list = history->ranges.list;
-    ISO_BISECT(low, high, middle, list[middle].transaction < transaction);
-    for (*end = low; *end < history->ranges.count && list[*end].transaction == transaction;)
-        ++*end;
-    return low;
-}
-
 /* When it looked; false: nothing says so. */
 static bool set_moment(const struct iso_rowsets *engine, struct rowsets_query *query, const struct times *times,
-                       uint32_t header, bool is_known)
+                       uint8_t kind, uint64_t ots, bool is_known)
 {
-    const struct iso_history *history = engine->history;
-    uint8_t kind = history->kind[header];
     query->is_lock = (kind & (ISO_OPERATION_LOCK | ISO_OPERATION_OTS)) == ISO_OPERATION_LOCK;
     query->at_commit = engine->options.level == ISO_SER || query->is_lock;
     query->cts = times->is_point ? UINT64_MAX : times->cts;
@@ -236,7 +271,7 @@ static bool set_moment(const struct iso_rowsets *engine, struct rowsets_query *q
         query->start_limit = times->cts;
         return times->has_cts || !is_known;
     }
-    query->bound = (kind & ISO_OPERATION_OTS ? history->ots[header] : times->sts) + 1;
+    query->bound = (kind & ISO_OPERATION_OTS ? ots : times->sts) + 1;
     query->start_limit = query->bound - 1;
     return times->has_sts || kind & ISO_OPERATION_OTS;
 }
@@ -253,6 +288,24 @@ static void take_rows(struct iso_rowsets *engine, struct rowsets_query *query, c
     }
 }
 
+static bool lies_in(const struct iso_history *history, const struct iso_range *set, uint32_t key)
+{
+    iso_atom atom = history->key_atom[key];
+    return (set->from == ISO_ABSENT || iso_atom_compare(&history->atoms, set->from, atom) <= 0) &&
+           (set->to == ISO_ABSENT || iso_atom_compare(&history->atoms, atom, set->to) <= 0);
+}
+
+/* What its transaction names, in the set or elsewhere, is judged as reads and writes of it (iso_history_imply_own). */
+static void take_named(struct iso_rowsets *engine, struct rowsets_query *query, const struct iso_range *set)
+{
+    const struct iso_history *history = engine->history;
+    uint32_t first = history->first_operation[set->transaction], end = history->first_operation[set->transaction + 1];
+    query->rows = end > first ? iso_allocate((end - first) * sizeof *query->rows) : NULL;
+    for (uint32_t o = first; o < end; o++)
+        if (lies_in(history, set, history->key[o]))
+            query->rows[query->row_count++] = plain_key_of(engine, history->key[o])->parts;
+}
+
 static void take_owns(struct iso_rowsets *engine, struct rowsets_query *query)
 {
     for (uint32_t i = 0; i < engine->write_count; i++)
@@ -266,27 +319,38 @@ static void take_owns(struct iso_rowsets *engine, struct rowsets_query *query)
     }
 }
 
+static bool set_table(struct iso_rowsets *engine, struct rowsets_query *query, const struct iso_range *set)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text table = rowsets_text(&engine->history->atoms, set->table, buffer);
+    query->is_range = set->form == ISO_SET_RANGE;
+    if (!query->is_range && (!table.at || !set->count))
+        return false;
+    query->table_number = query->is_range ? rowsets_plain(engine) : rowsets_table(engine, table.at, table.length);
+    query->table = engine->tables[query->table_number].name;
+    return true;
+}
+
 static struct rowsets_query *take_query(struct iso_rowsets *engine, const struct iso_range *set,
                                         const struct times *times, uint32_t transaction, bool is_known)
 {
     const struct iso_history *history = engine->history;
     uint32_t header = history->first_operation[transaction] + set->first;
     struct rowsets_query *query = iso_allocate_zeroed(1, sizeof *query);
-    char buffer[ISO_ATOM_TEXT_MAX];
-    struct iso_json_text table = rowsets_text(&history->atoms, set->table, buffer);
-    if (!table.at || !set->count || !set_moment(engine, query, times, header, is_known)) {
+    bool is_range = set->form == ISO_SET_RANGE;
+    uint8_t kind = is_range ? set->kind : set->count ? history->kind[header] : 0;
+    uint64_t ots = is_range ? set->ots : history->ots && set->count ? history->ots[header] : 0;
+    if (!set_table(engine, query, set) || !set_moment(engine, query, times, kind, ots, is_known)) {
         iso_free(query);
         return NULL;
     }
-    query->table_number = rowsets_table(engine, table.at, table.length);
-    query->table = engine->tables[query->table_number].name;
     query->tid = copy_atom(engine, history->tid[transaction]);
     query->origin = history->origin[transaction];
     query->sts = history->flags[transaction] & ISO_HAS_STS ? history->sts[transaction] : 0;
     query->ends = history->flags[transaction] & ISO_HAS_CTS ? history->cts[transaction] : 0;
     query->index = transaction;
     query->operation = set->first;
-    query->step = iso_history_step(history, transaction, header);
+    query->step = iso_history_set_step(history, set);
     query->from = copy_atom(engine, set->from);
     query->to = copy_atom(engine, set->to);
     query->where = copy_atom(engine, set->where);
@@ -295,8 +359,16 @@ static struct rowsets_query *take_query(struct iso_rowsets *engine, const struct
     query->is_point = !(history->flags[transaction] & ISO_WRITES);
     query->own_order = iso_marks_of(history, transaction) & ISO_MARK_CDC_WRITES;
     query->watched = ISO_NONE;
-    take_rows(engine, query, set, header);
+    if (is_range)
+        take_named(engine, query, set);
+    else
+        take_rows(engine, query, set, header);
     return query;
+}
+
+static bool is_taken(const struct iso_rowsets *engine, const struct iso_range *set)
+{
+    return set->form == ISO_SET_QUERY || (set->form == ISO_SET_RANGE && engine->options.ranges && !set->is_partial);
 }
 
 /* Calls `take` with each query of the transaction, in its order, own writes laid over. */
@@ -305,7 +377,8 @@ static void take_all(struct iso_rowsets *engine, uint32_t transaction, bool is_k
                      void *context)
 {
     const struct iso_history *history = engine->history;
-    uint32_t end, next = sets_of(history, transaction, &end), first = history->first_operation[transaction], o = first;
+    uint32_t end, next = iso_history_sets_of(history, transaction, &end), first = history->first_operation[transaction],
+                  o = first;
     struct times times = times_of(history, transaction);
     bool all = iso_marks_of(history, transaction) & ISO_MARK_CDC_WRITES;
     clear_writes(engine);
@@ -313,14 +386,15 @@ static void take_all(struct iso_rowsets *engine, uint32_t transaction, bool is_k
         note_writes(engine, transaction, &times);
     for (; next < end; next++) {
         const struct iso_range *set = &history->ranges.list[next];
-        if (set->form != ISO_SET_QUERY)
+        if (!is_taken(engine, set))
             continue;
         for (; !all && o < first + set->first; o++)
             note_write(engine, &times, o);
         struct rowsets_query *query = take_query(engine, set, &times, transaction, is_known);
         if (!query)
             continue;
-        take_owns(engine, query);
+        if (!query->is_range)
+            take_owns(engine, query);
         engine->stats.queries++;
         take(engine, context, query);
     }
@@ -461,7 +535,7 @@ bool iso_rowsets_resolve(struct iso_rowsets *engine, const struct iso_atoms *ato
 void iso_rowsets_block(struct iso_rowsets *engine, const struct iso_history *history)
 {
     engine->history = history;
-    engine->known_count = 0;
+    engine->known_count = engine->plain_count = 0;
 }
 
 void iso_rowsets_add(struct iso_rowsets *engine, uint32_t transaction)
@@ -475,19 +549,37 @@ void iso_rowsets_add(struct iso_rowsets *engine, uint32_t transaction)
     }
 }
 
-bool iso_rowsets_initial(struct iso_rowsets *engine, iso_atom key, iso_atom value)
+static void set_initial(struct iso_rowsets *engine, struct rowsets_known *known, iso_atom value)
 {
-    struct rowsets_known known;
-    look_key_up(engine, &known, key);
-    if (known.table == ISO_NONE)
-        return false;
-    struct rowsets_target target = target_of(engine, &known);
+    struct rowsets_target target = target_of(engine, known);
     struct rowsets_cell *cell = &engine->cells[target.cell];
     cell->has_initial = true;
     cell->initial = copy_atom(engine, value);
-    engine->tables[known.table - 1].columns[known.column].has_initial = true;
+    engine->tables[known->table - 1].columns[known->column].has_initial = true;
     rowsets_index_loosen(engine, target);
+}
+
+bool iso_rowsets_initial(struct iso_rowsets *engine, iso_atom key, iso_atom value, bool is_list)
+{
+    struct rowsets_known known;
+    if (engine->options.ranges) {
+        look_plain_key_up(engine, &known, key);
+        set_initial(engine, &known, value);
+        engine->rows[known.row].is_list |= is_list;
+    }
+    if (is_list)
+        return false;
+    look_key_up(engine, &known, key);
+    if (known.table == ISO_NONE)
+        return false;
+    set_initial(engine, &known, value);
     return true;
+}
+
+void iso_rowsets_unknown_keys(struct iso_rowsets *engine)
+{
+    uint32_t number = rowsets_plain(engine); /* tables move */
+    engine->tables[number].is_whole = false;
 }
 
 void iso_rowsets_whole(struct iso_rowsets *engine, struct iso_json_text table)

@@ -37,11 +37,8 @@ static uint32_t validate_table(const struct iso_rowsets *engine, const struct ro
         assert(table->chunks[c].count && table->chunks[c].count <= ROWSETS_CHUNK);
         for (uint32_t i = 0; i < table->chunks[c].count; i++) {
             uint32_t row = table->chunks[c].rows[i];
-            char buffers[2][ISO_ATOM_TEXT_MAX];
             assert(&engine->tables[engine->rows[row].table] == table);
-            assert(before == ISO_NONE ||
-                   rowsets_compare_keys(rowsets_text(&engine->atoms, engine->rows[before].parts, buffers[0]),
-                                        rowsets_text(&engine->atoms, engine->rows[row].parts, buffers[1])) < 0);
+            assert(before == ISO_NONE || rowsets_compare_rows(engine, &engine->rows[before], &engine->rows[row]) < 0);
             validate_row(engine, row, versions, cells);
             before = row;
             rows++;

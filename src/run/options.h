@@ -42,6 +42,7 @@ struct app_stream_options {
         "format=NAME, framed=true (Confluent framing), registry=URL, login=FILE\n" \
         "(USER:PASSWORD for it), schema=FILE, and of change streams value=COLUMN,\n" \
         "cells=true|A;B (columns by themselves), identity=full|default, tables=A;B, marker=COLUMN,\n" \
+        "of history ranges=true (row sets of plain keys),\n" \
         "reported=yes|no, lossy=yes|no, xa=yes|no,\n" \
         "collation=ci|binary|C, compression=NAME; each connector's README says\n" \
         "what they do. May be given often."), \

@@ -33,7 +33,7 @@ enum iso_status app_records_read(struct app_records *records, struct iso_pipelin
     records->history = iso_allocate(sizeof *records->history);
     iso_history_init(records->history);
     if (iso_read_history(&records->path, 1, &how, records->history, error) == ISO_OK &&
-        iso_history_refuse_ranges(records->history, error) == ISO_OK)
+        iso_history_refuse_ranges(records->history, "one with \"table\" beside a change stream", error) == ISO_OK)
         rename_inputs(iso_pipeline_inputs(pipeline), records->history);
     return error->status;
 }

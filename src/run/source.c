@@ -26,7 +26,7 @@ struct source {
     char *kind, *topic, *format, *registry, *login, *schema, *value, *tables, *marker, *groups, *reported, *lossy, *xa,
         *collation, *cells, *compression, *delimiter, *quote, *null;
     enum iso_row_identity identity;
-    bool framed;
+    bool framed, ranges;
     struct iso_text schema_text;
 };
 
@@ -75,7 +75,7 @@ static bool is_identity(const char *value, enum iso_row_identity *identity)
 
 static const char *const option_names[] = {
     "format",   "registry", "login",     "schema", "value",       "tables",    "marker", "groups", "framed", "identity",
-    "reported", "lossy",    "collation", "xa",     "compression", "delimiter", "quote",  "null",   "cells"};
+    "reported", "lossy",    "collation", "xa",     "compression", "delimiter", "quote",  "null",   "cells",  "ranges"};
 
 static enum iso_status unknown_option(const struct source *source, const char *option, struct iso_error *error)
 {
@@ -86,7 +86,7 @@ static enum iso_status unknown_option(const struct source *source, const char *o
     return iso_error_set(
         error, ISO_BAD_INPUT,
         "--source %s: no such option: %s; expected format=NAME, framed=true|false, registry=URL, login=FILE, schema=FILE, "
-        "value=COLUMN, cells=true|A;B, identity=full|default, tables=A;B, marker=COLUMN, reported=yes|no, lossy=yes|no, xa=yes|no, collation=ci|binary|C, compression=NAME, of dgraph "
+        "value=COLUMN, cells=true|A;B, ranges=true|false, identity=full|default, tables=A;B, marker=COLUMN, reported=yes|no, lossy=yes|no, xa=yes|no, collation=ci|binary|C, compression=NAME, of dgraph "
         "groups=N, "
         "or of csv delimiter=, quote= or null=TEXT",
         source->shown, option);
@@ -101,13 +101,14 @@ static enum iso_status parse_option(struct source *source, char *option, struct 
     char **into = place_of_option(source, option);
     if (into && *into)
         return iso_error_set(error, ISO_BAD_INPUT, "--source %s: %s= is given twice", source->shown, option);
+    bool *flag = !strcmp(option, "framed") ? &source->framed : !strcmp(option, "ranges") ? &source->ranges : NULL;
     if (into) {
         *into = value;
-    } else if (!strcmp(option, "framed")) {
-        source->framed = !strcmp(value, "true");
-        if (!source->framed && strcmp(value, "false"))
-            return iso_error_set(error, ISO_BAD_INPUT, "--source %s: framed=%s, expected true or false", source->shown,
-                                 value);
+    } else if (flag) {
+        *flag = !strcmp(value, "true");
+        if (!*flag && strcmp(value, "false"))
+            return iso_error_set(error, ISO_BAD_INPUT, "--source %s: %s=%s, expected true or false", source->shown,
+                                 option, value);
     } else if (!strcmp(option, "identity")) {
         if (!is_identity(value, &source->identity))
             return iso_error_set(error, ISO_BAD_INPUT, "--source %s: identity=%s, expected full or default",
@@ -193,6 +194,10 @@ static enum iso_status parse_source(struct source *source, const char *text, str
         return iso_error_set(error, ISO_BAD_INPUT,
                              "--source %s: marker= belongs to a change stream; here it is the record's tid",
                              source->shown);
+    if (error->status == ISO_OK && source->ranges && strcmp(source->kind, "history"))
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--source %s: ranges= belongs to history: it is about row sets that clients record",
+                             source->shown);
     check_choice(source, "reported", source->reported, "; here clients are who reports", error);
     check_choice(source, "lossy", source->lossy, "", error);
     check_choice(source, "xa", source->xa, "", error);
@@ -269,6 +274,7 @@ static enum iso_status add_source(struct app_sources *sources, struct iso_pipeli
         .registry = open_registry(sources, source, error),
         .schema = source->schema ? source->schema_text.bytes : NULL,
         .framed = source->framed,
+        .ranges = source->ranges,
         .value = source->value,
         .cells = source->cells,
         .identity = source->identity,
@@ -356,6 +362,7 @@ enum iso_status app_source_survey(const struct app_texts *texts, struct app_sour
         if (class)
             note_markers(survey, &source);
         survey->xa |= is_yes(source.xa);
+        survey->ranges |= source.ranges;
         survey->one_group |= source.groups && !strcmp(source.groups, "1");
         if (class && !iso_join_knows(class->kind)) {
             survey->history_topics = true;
@@ -370,6 +377,10 @@ enum iso_status app_source_survey(const struct app_texts *texts, struct app_sour
         release_source(&source);
     }
     release_source(&first);
+    if (error->status == ISO_OK && survey->ranges && survey->changes)
+        iso_error_set(error, ISO_BAD_INPUT,
+                      "--source: ranges=true is for clients without a change stream; beside one expected row sets with "
+                      "\"table\", and cells=true on its source");
     return error->status;
 }
 

@@ -12,7 +12,7 @@ struct app_source_survey {
     const char *changes; /* kind of the change streams; NULL: none */
     bool history_topics;
     enum iso_join_markers markers;
-    bool one_group, xa;
+    bool one_group, xa, ranges;
 };
 
 /* Whether one of the first `count` sources reads the topic. */

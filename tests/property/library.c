@@ -782,27 +782,10 @@ static bool stream_agrees(struct trial *trial, enum iso_level level)
     return same;
 }
 
-/* Streams have no snapshots. And of the last timestamp there is who reads there does not see what was committed there
- * (aion/aion.h). */
-static bool is_streamable(const struct plain_history *plain)
-{
-    bool lacks = plain->pairs;
-    for (uint32_t t = 0; t < plain->transaction_count; t++) {
-        const struct plain_transaction *transaction = &plain->transactions[t];
-        lacks |= transaction->sts.physical == UINT64_MAX || transaction->cts.physical == UINT64_MAX;
-        lacks |= transaction->snapshot.given || transaction->xid;
-        for (uint32_t i = 0; i < transaction->operation_count; i++) {
-            const struct plain_operation *operation = &transaction->operations[i];
-            lacks |= operation->ots.physical == UINT64_MAX || operation->snapshot.given;
-        }
-    }
-    return !lacks;
-}
-
 static bool streams_agree(struct trial *trial)
 {
     struct iso_error error = ISO_NO_ERROR;
-    if (!is_streamable(trial->plain))
+    if (!plain_history_is_streamable(trial->plain))
         return true;
     shuffle(trial);
     if (read_reference(trial, &error) != ISO_OK)

@@ -16,220 +16,13 @@
 #include "report/report.h"
 #include "tests/support/arguments.h"
 #include "tests/support/capture.h"
-#include "tests/support/random.h"
 #include "tests/support/random_history.h"
+#include "tests/support/random_sets.h"
 #include "tests/support/test.h"
 
-enum { KEYS = 16, SETS = 2 * PLAIN_TRANSACTIONS };
-
-/* A row set as it stands in the history that is spelt out: operations `first` to `first + count - 1` of its transaction, of
- * which the first `rows` are what it returned. */
-struct set {
-    uint32_t transaction, first, rows, count;
-    struct plain_text from, to; /* absent: open */
-    struct plain_operation time;
-    bool is_partial;
-};
-
-struct trial {
-    struct random random;
-    struct plain_history plain;
-    struct plain_text keys[KEYS]; /* in their order */
-    uint32_t key_count;
-    struct set sets[SETS];
-    uint32_t set_count;
-};
-
 static struct {
-    uint64_t sets, empty, partial, open, timed, missing, extra, refused, rows;
+    uint64_t missing, extra, refused, rows;
 } statistics;
-
-/* ---- keys ---- */
-
-static void add_key(struct trial *trial, const struct plain_text *key)
-{
-    uint32_t at = trial->key_count;
-    for (uint32_t i = 0; i < trial->key_count; i++)
-        if (!plain_compare(&trial->keys[i], key))
-            return;
-    if (at == KEYS)
-        return;
-    for (; at && plain_compare(&trial->keys[at - 1], key) > 0; at--)
-        trial->keys[at] = trial->keys[at - 1];
-    trial->keys[at] = *key;
-    trial->key_count++;
-}
-
-static void find_keys(struct trial *trial)
-{
-    const struct plain_history *plain = &trial->plain;
-    trial->key_count = 0;
-    for (uint32_t i = 0; i < plain->initial_count; i++)
-        add_key(trial, &plain->initials[i].key);
-    for (uint32_t t = 0; t < plain->transaction_count; t++)
-        for (uint32_t i = 0; i < plain->transactions[t].operation_count; i++)
-            add_key(trial, &plain->transactions[t].operations[i].key);
-}
-
-/* ---- reads of all keys between two bounds ---- */
-
-static bool is_within(const struct set *set, const struct plain_text *key)
-{
-    return (set->from.absent || plain_compare(&set->from, key) <= 0) &&
-           (set->to.absent || plain_compare(key, &set->to) <= 0);
-}
-
-/* A value that somebody wrote to the key; absent: nobody did. */
-static struct plain_text some_value(struct trial *trial, const struct plain_text *key)
-{
-    struct plain_text value = {.absent = true};
-    for (uint32_t t = 0; t < trial->plain.transaction_count; t++) {
-        const struct plain_transaction *transaction = &trial->plain.transactions[t];
-        for (uint32_t i = 0; i < transaction->operation_count; i++) {
-            const struct plain_operation *operation = &transaction->operations[i];
-            if (operation->kind == ISO_WRITE && !plain_compare(&operation->key, key) &&
-                (value.absent || random_percent(&trial->random, 50)))
-                value = operation->value;
-        }
-    }
-    return value;
-}
-
-static void choose_bounds(struct trial *trial, struct set *set)
-{
-    struct plain_text one = trial->keys[random_below(&trial->random, trial->key_count)];
-    struct plain_text other = trial->keys[random_below(&trial->random, trial->key_count)];
-    bool in_order = plain_compare(&one, &other) <= 0;
-    set->from = in_order ? one : other;
-    set->to = in_order ? other : one;
-    if (random_percent(&trial->random, 20))
-        set->from = plain_text(NULL);
-    if (random_percent(&trial->random, 20))
-        set->to = plain_text(NULL);
-}
-
-/* Rows first, in the order in which they are drawn; then, unless the set is partial, what it lacks, in the order of keys. */
-static uint32_t spell_out(struct trial *trial, struct set *set, struct plain_operation *operations)
-{
-    bool returned[KEYS] = {false};
-    uint32_t count = 0;
-    for (uint32_t k = 0; k < trial->key_count; k++) {
-        struct plain_text value = some_value(trial, &trial->keys[k]);
-        if (!is_within(set, &trial->keys[k]) || value.absent || random_percent(&trial->random, 40))
-            continue;
-        returned[k] = true;
-        operations[count] = set->time;
-        operations[count].key = trial->keys[k];
-        operations[count++].value = value;
-    }
-    set->rows = count;
-    set->time.snapshot.given &= count > 0; /* add_ranges takes it from a row */
-    for (uint32_t k = 0; k < trial->key_count && !set->is_partial; k++) {
-        if (returned[k] || !is_within(set, &trial->keys[k]))
-            continue;
-        operations[count] = set->time;
-        operations[count].key = trial->keys[k];
-        operations[count++].value = plain_text(NULL);
-    }
-    return set->count = count;
-}
-
-/* When the set was read: as one of the transaction's own reads was, or as the transaction. */
-static struct plain_operation time_of(struct trial *trial, const struct plain_transaction *transaction)
-{
-    struct plain_operation time = {.kind = ISO_READ};
-    if (transaction->operation_count) {
-        const struct plain_operation *like =
-            &transaction->operations[random_below(&trial->random, transaction->operation_count)];
-        time.ots = like->ots;
-        time.snapshot = like->snapshot;
-        time.lock = like->lock;
-    }
-    return time;
-}
-
-/* Puts a set among the operations of transaction t, if there is room. Those of aborted and unknown ones are not judged. */
-static void add_set(struct trial *trial, uint32_t t)
-{
-    struct plain_transaction *transaction = &trial->plain.transactions[t];
-    struct plain_operation operations[KEYS];
-    struct set set = {
-        .transaction = t, .is_partial = random_percent(&trial->random, 15), .time = time_of(trial, transaction)};
-    uint32_t lowest = 0;
-    for (uint32_t i = 0; i < trial->set_count; i++) /* sets stand in their order */
-        if (trial->sets[i].transaction == t)
-            lowest = trial->sets[i].first + trial->sets[i].count;
-    set.first = lowest + random_below(&trial->random, transaction->operation_count - lowest + 1);
-    choose_bounds(trial, &set);
-    if (transaction->status != ISO_COMMITTED)
-        set.is_partial = true;
-    uint32_t count = spell_out(trial, &set, operations), tail = transaction->operation_count - set.first;
-    if (transaction->operation_count + count > PLAIN_OPERATIONS)
-        return;
-    memmove(&transaction->operations[set.first + count], &transaction->operations[set.first],
-            tail * sizeof *transaction->operations);
-    memcpy(&transaction->operations[set.first], operations, count * sizeof *operations);
-    transaction->operation_count += count;
-    trial->sets[trial->set_count++] = set;
-    statistics.sets++;
-    statistics.empty += !set.rows;
-    statistics.partial += set.is_partial;
-    statistics.open += set.from.absent || set.to.absent;
-    statistics.timed += set.time.ots.given || set.time.snapshot.given || set.time.lock;
-}
-
-/* ---- the same with row sets ---- */
-
-static iso_atom atom_of(struct iso_history *history, const struct plain_text *text)
-{
-    return text->absent ? ISO_ABSENT : iso_atoms_text(&history->atoms, text->text, strlen(text->text));
-}
-
-/* Without what sets lack. */
-static void take_back(const struct trial *trial, struct plain_history *short_one)
-{
-    *short_one = trial->plain;
-    for (uint32_t i = trial->set_count; i-- > 0;) {
-        const struct set *set = &trial->sets[i];
-        struct plain_transaction *transaction = &short_one->transactions[set->transaction];
-        uint32_t lacks = set->count - set->rows, behind = set->first + set->count;
-        memmove(&transaction->operations[set->first + set->rows], &transaction->operations[behind],
-                (transaction->operation_count - behind) * sizeof *transaction->operations);
-        transaction->operation_count -= lacks;
-    }
-}
-
-static void add_ranges(const struct trial *trial, struct iso_history *history)
-{
-    uint32_t lacked = 0;
-    history->ranges.capacity = history->ranges.count = trial->set_count;
-    ISO_COLUMN_RESIZE(history->ranges.list, 0, trial->set_count);
-    for (uint32_t i = 0; i < trial->set_count; i++) {
-        const struct set *set = &trial->sets[i];
-        lacked = i && set[-1].transaction == set->transaction ? lacked : 0;
-        struct iso_range *range = &history->ranges.list[i];
-        *range = (struct iso_range){.transaction = set->transaction,
-                                    .first = set->first - lacked,
-                                    .count = set->rows,
-                                    .rows = set->rows,
-                                    .from = atom_of(history, &set->from),
-                                    .to = atom_of(history, &set->to),
-                                    .is_partial = set->is_partial};
-        lacked += set->count - set->rows;
-        if (!set->rows) {
-            range->kind = set->time.ots.given ? ISO_OPERATION_OTS : set->time.lock ? ISO_OPERATION_LOCK : 0;
-            range->ots = set->time.ots.physical;
-            range->ots_logical = set->time.ots.logical;
-            if (range->kind)
-                history->flags[set->transaction] |= ISO_OWN_TIMES;
-            continue;
-        }
-        uint32_t o = history->first_operation[set->transaction] + range->first;
-        range->kind = history->kind[o] & (uint8_t)~ISO_KIND_MASK;
-        range->ots = history->ots ? history->ots[o] : 0;
-        range->ots_logical = history->ots_logical ? history->ots_logical[o] : 0;
-    }
-}
 
 /* ---- comparing ---- */
 
@@ -260,14 +53,14 @@ static bool same_operations(const struct iso_history *a, const struct iso_histor
 }
 
 /* The word that the violation has if its read belongs to a set. */
-static enum iso_violation_kind kind_of(const struct trial *trial, const struct iso_history *history,
+static enum iso_violation_kind kind_of(const struct random_sets *trial, const struct iso_history *history,
                                        const struct iso_violation *violation)
 {
     if (violation->axiom != ISO_EXT || violation->operation == ISO_NONE)
         return violation->kind;
     uint32_t at = violation->operation - history->first_operation[violation->transaction];
     for (uint32_t i = 0; i < trial->set_count; i++) {
-        const struct set *set = &trial->sets[i];
+        const struct random_set *set = &trial->sets[i];
         if (set->transaction != violation->transaction || at < set->first || at >= set->first + set->count)
             continue;
         bool was_nothing =
@@ -348,7 +141,7 @@ static bool are_shown_right(struct iso_history *history, const struct iso_verdic
     return are_right;
 }
 
-static bool same_verdict(const struct trial *trial, const struct iso_history *spelt, struct iso_history *sets,
+static bool same_verdict(const struct random_sets *trial, const struct iso_history *spelt, struct iso_history *sets,
                          enum iso_level level)
 {
     struct iso_check_options options = {.level = level, .session_order = true, .threads = 1};
@@ -381,7 +174,7 @@ static bool same_verdict(const struct trial *trial, const struct iso_history *sp
     return same;
 }
 
-static bool agrees(struct trial *trial)
+static bool agrees(struct random_sets *trial)
 {
     static struct plain_history short_one;
     struct iso_history spelt, sets;
@@ -389,9 +182,9 @@ static bool agrees(struct trial *trial)
     iso_history_init(&spelt);
     iso_history_init(&sets);
     plain_history_build(&trial->plain, &spelt, &error);
-    take_back(trial, &short_one);
+    random_sets_take_back(trial, &short_one);
     plain_history_fill(&short_one, &sets);
-    add_ranges(trial, &sets);
+    random_sets_add(trial, &sets);
     iso_history_finish(&sets, &second);
     bool same = error.status == second.status;
     if (same && error.status == ISO_OK)
@@ -404,7 +197,7 @@ static bool agrees(struct trial *trial)
 
 int main(int argc, char **argv)
 {
-    static struct trial trial;
+    static struct random_sets trial;
     uint64_t histories = 5000, seed = 1;
     const struct argument known[] = {{"--histories", &histories, NULL}, {"--seed", &seed, NULL}, {0}};
     struct random_history_options options = random_history_defaults();
@@ -414,28 +207,20 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < histories; i++) {
         random_history(seed + i, &options, &trial.plain);
         trial.random = (struct random){seed + i};
-        trial.set_count = 0;
-        find_keys(&trial);
-        for (uint32_t t = 0; t < trial.plain.transaction_count && trial.key_count; t++)
-            for (uint32_t n = random_below(&trial.random, 3); n > 0; n--)
-                add_set(&trial, t);
+        random_sets_draw(&trial);
         if (agrees(&trial))
             continue;
         printf("not ok 1 - row sets are judged as what they mean, seed %" PRIu64 "\n1..1\n", seed + i);
-        for (uint32_t s = 0; s < trial.set_count; s++)
-            printf("# transaction %u: operations %u to %u, of which %u are rows, from %s to %s\n",
-                   trial.sets[s].transaction, trial.sets[s].first, trial.sets[s].first + trial.sets[s].count - 1,
-                   trial.sets[s].rows, trial.sets[s].from.absent ? "" : trial.sets[s].from.text,
-                   trial.sets[s].to.absent ? "" : trial.sets[s].to.text);
+        random_sets_print(&trial);
         plain_history_print(&trial.plain, stdout, "#   ");
         return 1;
     }
     printf("# %" PRIu64 " histories: %" PRIu64 " sets, %" PRIu64 " of them empty, %" PRIu64 " partial, %" PRIu64
            " open, %" PRIu64 " with a time of their own; %" PRIu64 " rows missing, %" PRIu64 " too many, shown %" PRIu64
            " times; %" PRIu64 " checks refused\n",
-           histories, statistics.sets, statistics.empty, statistics.partial, statistics.open, statistics.timed,
+           histories, trial.drawn.sets, trial.drawn.empty, trial.drawn.partial, trial.drawn.open, trial.drawn.timed,
            statistics.missing, statistics.extra, statistics.rows, statistics.refused);
-    bool enough = statistics.rows > histories && statistics.sets > histories && statistics.missing > histories / 4 &&
+    bool enough = statistics.rows > histories && trial.drawn.sets > histories && statistics.missing > histories / 4 &&
                   statistics.extra > histories / 20;
     printf("%s 1 - row sets are judged as what they mean\n1..1\n", enough ? "ok" : "not ok");
     return !enough;

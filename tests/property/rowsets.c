@@ -589,7 +589,7 @@ static void judge_online(struct random *random, const struct table_history *plai
     struct iso_rowsets *engine = iso_rowsets_new(&options);
     iso_rowsets_block(engine, &history);
     for (uint32_t i = 0; i < history.initial_count; i++)
-        iso_rowsets_initial(engine, history.key_atom[history.initial_key[i]], history.initial_of_key[i]);
+        iso_rowsets_initial(engine, history.key_atom[history.initial_key[i]], history.initial_of_key[i], false);
     while (left || outcomes) {
         uint32_t t = below(random, plain->transaction_count);
         const struct table_transaction *transaction = &plain->transactions[t];

@@ -381,3 +381,18 @@ void plain_history_print(const struct plain_history *history, FILE *file, const 
     if (history->initial_count)
         print_initials(history, file, prefix);
 }
+
+bool plain_history_is_streamable(const struct plain_history *plain)
+{
+    bool lacks = plain->pairs;
+    for (uint32_t t = 0; t < plain->transaction_count; t++) {
+        const struct plain_transaction *transaction = &plain->transactions[t];
+        lacks |= transaction->sts.physical == UINT64_MAX || transaction->cts.physical == UINT64_MAX;
+        lacks |= transaction->snapshot.given || transaction->xid;
+        for (uint32_t i = 0; i < transaction->operation_count; i++) {
+            const struct plain_operation *operation = &transaction->operations[i];
+            lacks |= operation->ots.physical == UINT64_MAX || operation->snapshot.given;
+        }
+    }
+    return !lacks;
+}

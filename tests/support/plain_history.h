@@ -101,6 +101,10 @@ bool plain_is_integer(const char *text);
 
 bool plain_writes(const struct plain_operation *operation);
 bool plain_transaction_writes(const struct plain_transaction *transaction);
+/* Streams have no snapshots. And of the last timestamp there is who reads there does not see what was committed there
+ * (aion/aion.h). */
+bool plain_history_is_streamable(const struct plain_history *plain);
+
 bool plain_key_is_list(const struct plain_history *history, const struct plain_text *key);
 
 /* ISO_CLOCK_SNAPSHOT only if no timestamp is given anywhere: explicit timestamps win. */
