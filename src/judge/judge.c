@@ -214,6 +214,9 @@ enum iso_status iso_judge(const struct iso_history *finished, const struct iso_j
     case ISO_JUDGE_BOTH:
         return seek_order(options, judgement, error);
     case ISO_JUDGE_ORDER:
+        if (iso_level_check(iso_model_level(options->order.model), ISO_BY_ANY_ORDER, "a history without timestamps",
+                            "--level", error) != ISO_OK)
+            return error->status;
         return judge_order(options, false, judgement, error);
     case ISO_JUDGE_TIMES:
         break;
