@@ -3,7 +3,8 @@
 static bool is_candidate(const struct iso_history *history, enum iso_level level, unsigned engines)
 {
     const struct iso_level_row *row = iso_level_row(level);
-    return row->is_ranked && row->engines & engines && (!row->needs_times || (history->begun && history->ended));
+    return row->is_ranked && iso_level_judged_by(level, engines) &&
+           (!row->needs_times || (history->begun && history->ended));
 }
 
 static enum iso_status ask(const struct iso_history *history, const struct iso_judge_options *options,
