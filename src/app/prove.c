@@ -23,6 +23,9 @@ static const struct app_option options[] = {
                  "Levels with commas between: ser, si, psi, pc, cc, ra, rc. By default\n"
                  "all, and the exit status is that of ser."),
     APP_ROW_COUNT("instances", "N", PLACE(instances), 1, 100, "Run the file's run list N times (1)."),
+    APP_ROW_FLAG("any-number", PLACE(options.any_number),
+                 "At ser, si and pc: ask by induction whether what holds for these\n"
+                 "transactions holds for any number of them."),
     APP_ROW_COUNT("unroll", "K", PLACE(unroll), 1, 1000,
                   "Make K rounds of loops whose bounds are not constant. If more can be\n"
                   "reached, the verdict is undecided."),
