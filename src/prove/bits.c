@@ -34,15 +34,20 @@ static void put(struct prove_bits *bits, int literal)
     bits->clause_count += !literal;
 }
 
-/* Those that are constant are left out, and a clause with a true one altogether. */
+/* Those that are constant or stand twice are left out, and a clause that is always true altogether. */
 static void clause(struct prove_bits *bits, const int *list, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (list[i] == YES)
-            return;
-    for (uint32_t i = 0; i < count; i++)
-        if (list[i] != NO)
+        for (uint32_t j = 0; j <= i; j++)
+            if (list[i] == YES || list[i] == -list[j])
+                return;
+    for (uint32_t i = 0; i < count; i++) {
+        bool again = list[i] == NO;
+        for (uint32_t j = 0; j < i; j++)
+            again = again || list[j] == list[i];
+        if (!again)
             put(bits, list[i]);
+    }
     put(bits, 0);
 }
 

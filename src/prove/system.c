@@ -47,6 +47,7 @@ struct machine {
     uint32_t path; /* the branches taken, as one condition */
     uint32_t statement;
     uint64_t round;
+    bool *varies;                                 /* by local: something that was read, or an input, is in it */
     uint32_t *cached, *cached_statement, *newest; /* by slot: variables + 1 of this instance's reads */
 };
 
@@ -188,15 +189,40 @@ static void refuse_wide(struct machine *machine, struct iso_prove_span span)
                          TERMS);
 }
 
+/* What stands there before anything has run: no read and no input is in it. */
+static bool is_fixed(const struct machine *machine, uint32_t expression)
+{
+    const struct iso_prove_expression *node = &machine->program->expressions.list[expression];
+    switch (node->op) {
+    case ISO_PROVE_CONSTANT:
+        return true;
+    case ISO_PROVE_LOCAL:
+        return !machine->varies[node->a];
+    case ISO_PROVE_INPUT:
+    case ISO_PROVE_READ:
+        return false;
+    case ISO_PROVE_NOT:
+    case ISO_PROVE_NEGATE:
+        return is_fixed(machine, node->a);
+    case ISO_PROVE_CHOOSE:
+        return is_fixed(machine, node->a) && is_fixed(machine, node->b) && is_fixed(machine, node->c);
+    default:
+        if (node->op >= ISO_PROVE_SUM)
+            return is_fixed(machine, node->b) && is_fixed(machine, node->c) && is_fixed(machine, node->d);
+        return is_fixed(machine, node->a) && is_fixed(machine, node->b);
+    }
+}
+
 /* The condition that an index is of this table; a constant one that is not is refused, another one noted. */
-static uint32_t in_range(struct machine *machine, uint32_t table, uint32_t index, struct iso_prove_span span)
+static uint32_t in_range(struct machine *machine, uint32_t table, uint32_t index, bool fixed,
+                         struct iso_prove_span span)
 {
     struct prove_terms *terms = machine->terms;
     const struct iso_prove_table *of = &machine->program->tables.list[table];
     struct prove_term term = terms->list[index];
     if (term.low >= 0 && term.high < of->rows)
         return TRUE_TERM;
-    if (machine->last && prove_known(terms, index) && fine(machine))
+    if (machine->last && fixed && prove_known(terms, index) && fine(machine))
         iso_prove_refuse(machine->program, machine->error, span,
                          "the index %lld is out of range: %s has the cells 0..%u", (long long)term.low, of->name,
                          of->rows - 1);
@@ -219,7 +245,7 @@ static uint32_t evaluate_read(struct machine *machine, const struct iso_prove_ex
     uint32_t index = evaluate(machine, node->b), value = FALSE_TERM;
     if (!fine(machine))
         return FALSE_TERM;
-    in_range(machine, node->a, index, node->span);
+    in_range(machine, node->a, index, is_fixed(machine, node->b), node->span);
     struct prove_term term = terms->list[index];
     int64_t from = term.low < 0 ? 0 : term.low, to = term.high >= table->rows ? table->rows - 1 : term.high;
     if (prove_known(terms, index))
@@ -250,6 +276,7 @@ static uint32_t evaluate_quantifier(struct machine *machine, const struct iso_pr
                          (long long)first, (long long)last);
     for (int64_t i = first; i <= last && fine(machine); i++) {
         machine->state.locals[node->a] = prove_constant(terms, i);
+        machine->varies[node->a] = false;
         uint32_t body = evaluate(machine, node->d);
         switch (node->op) {
         case ISO_PROVE_SUM:
@@ -383,7 +410,8 @@ static void run_claim(struct machine *machine, const struct iso_prove_step *step
     uint32_t reached = prove_and(terms, machine->path, live(machine));
     if (!fine(machine))
         return;
-    uint32_t where, done = prove_and(terms, alive, in_range(machine, step->table, index, step->span));
+    uint32_t where, done = prove_and(terms, alive,
+                                     in_range(machine, step->table, index, is_fixed(machine, step->index), step->span));
     int64_t from = terms->list[index].low < 0 ? 0 : terms->list[index].low;
     int64_t to = terms->list[index].high >= table->rows ? table->rows - 1 : terms->list[index].high;
     if (!fine(machine))
@@ -422,8 +450,10 @@ static void run_claim(struct machine *machine, const struct iso_prove_step *step
     } else if (step->kind == ISO_PROVE_LOCK) {
         machine->system->locks = true;
     }
-    if (step->local != ISO_NONE)
+    if (step->local != ISO_NONE) {
         machine->state.locals[step->local] = prove_and(terms, done, where);
+        machine->varies[step->local] = true;
+    }
     refuse_wide(machine, step->span);
 }
 
@@ -505,6 +535,7 @@ static void run_unrolled(struct machine *machine, const struct iso_prove_step *s
     struct state before = state_copy(machine);
     machine->path = prove_and(terms, path, condition);
     machine->state.locals[step->local] = i;
+    machine->varies[step->local] = true;
     run_round(machine, step, number);
     run_unrolled(machine, step, from, to, number + 1);
     machine->path = path;
@@ -528,6 +559,7 @@ static void run_for(struct machine *machine, const struct iso_prove_step *step)
     int64_t first = terms->list[from].low, last = terms->list[to].low;
     for (int64_t i = first; i <= last && fine(machine); i++) {
         machine->state.locals[step->local] = prove_constant(terms, i);
+        machine->varies[step->local] = false;
         run_round(machine, step, (uint64_t)(i - first));
         machine->work++;
         refuse_wide(machine, step->span);
@@ -556,6 +588,7 @@ static void run_step(struct machine *machine, uint32_t number)
     case ISO_PROVE_LET:
         condition = evaluate(machine, step->value);
         machine->state.locals[step->local] = condition;
+        machine->varies[step->local] = machine->varies[step->local] || !is_fixed(machine, step->value);
         break;
     case ISO_PROVE_WRITE:
     case ISO_PROVE_LOCK:
@@ -619,8 +652,13 @@ static void run_instance(struct machine *machine, uint32_t number)
     machine->statement = 0;
     machine->round = 0;
     machine->reader = THE_START;
-    for (uint32_t i = 0; i < template->parameters; i++)
-        machine->state.locals[i] = evaluate(machine, program->values.list[instance->first_argument + i]);
+    iso_free(machine->varies);
+    machine->varies = iso_allocate_zeroed(template->locals + 1, sizeof *machine->varies);
+    for (uint32_t i = 0; i < template->parameters; i++) {
+        uint32_t argument = program->values.list[instance->first_argument + i];
+        machine->state.locals[i] = evaluate(machine, argument);
+        machine->varies[i] = !is_fixed(machine, argument);
+    }
     machine->reader = A_BODY;
     run_block(machine, template->block);
     transaction->committed = prove_not(terms, machine->state.aborted);
@@ -690,6 +728,8 @@ static void initial_values(struct machine *machine)
     uint32_t slot = 0;
     machine->reader = THE_START;
     machine->locals = 0;
+    iso_free(machine->varies);
+    machine->varies = iso_allocate_zeroed(1, sizeof *machine->varies);
     machine->state = state_new(machine);
     for (uint32_t i = 0; i < machine->program->tables.count; i++) {
         const struct iso_prove_table *table = &machine->program->tables.list[i];
@@ -721,6 +761,8 @@ static uint32_t rule(struct machine *machine, const struct iso_prove_rule *rule,
 {
     machine->reader = reader;
     machine->locals = rule->locals;
+    iso_free(machine->varies);
+    machine->varies = iso_allocate_zeroed(rule->locals + 1, sizeof *machine->varies);
     machine->state = state_new(machine);
     machine->path = TRUE_TERM;
     uint32_t value = truth(machine, rule->expression);
@@ -802,6 +844,7 @@ enum iso_status prove_system_build(struct prove_system *system, const struct iso
     }
     iso_free(guess.ranges);
     iso_free(guess.writers);
+    iso_free(machine.varies);
     iso_free(machine.cached);
     iso_free(machine.cached_statement);
     iso_free(machine.newest);
