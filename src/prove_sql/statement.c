@@ -11,6 +11,7 @@ uint32_t add_step(struct lowering *lowering, enum iso_prove_step_kind kind)
 {
     uint32_t step = iso_prove_step(lowering->program, kind, lowering->span);
     lowering->program->steps.list[step].continued = lowering->continued;
+    lowering->program->steps.list[step].tag = lowering->tag;
     lowering->continued = true;
     iso_prove_append(lowering->program, lowering->block, step);
     return step;
@@ -70,7 +71,7 @@ void leave_if(struct lowering *lowering, struct iso_prove_block *outer, uint32_t
     lowering->block = outer;
     uint32_t step = add_step(lowering, ISO_PROVE_IF);
     struct iso_prove_step *made = &lowering->program->steps.list[step];
-    made->value = condition;
+    made->value = condition == NONE ? make_constant(lowering, 0) : condition;
     made->block = block->first;
     made->otherwise = otherwise ? otherwise->first : NONE;
     lowering->continued = continued;
