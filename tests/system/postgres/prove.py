@@ -30,19 +30,29 @@ class Maker:
 
     def __init__(self, seed):
         self.random = random.Random(seed)
+        self.hot = self.random.random() < 0.7
 
     def pick(self, *choices):
         return self.random.choice(choices)
 
     def number(self):
-        return self.pick("x", "v", "0", "1", "2", "x + 1")
+        return self.pick("x", "v", "v + 1", "x + v") if self.hot else self.pick("x", "v", "0", "1", "2", "x + 1")
 
     def where(self):
+        if self.hot:  # few rows, so that sessions meet
+            return self.pick("id = 1", "id <> 2", "a > 1", "id = 1 AND a < 4", "a <> x", "b IS NULL")
         return self.pick("id = %d" % self.random.randint(1, 3), "id = x", "a > 1", "b IS NULL", "a = %s" % self.number(),
                          "id <> 2", "b = 0 OR a >= 2", "NOT (b = 1)", "a BETWEEN 1 AND 2",
                          "EXISTS (SELECT 1 FROM u WHERE u.w = t.a)", "a >= (SELECT count(*) FROM log)")
 
     def statement(self, depth=0):
+        if self.hot and self.random.random() < 0.5:
+            return self.pick("SELECT a INTO v FROM t WHERE id = 1%s;" % self.pick("", " FOR UPDATE"),
+                             "UPDATE t SET a = %s WHERE %s;" % (self.number(), self.where()),
+                             "UPDATE t SET a = a + x WHERE %s;" % self.where(),
+                             "SELECT sum(a) INTO v FROM t WHERE %s;" % self.where(),
+                             "INSERT INTO log (n) VALUES (v);", "SELECT count(*) INTO v FROM log;",
+                             "UPDATE t SET b = v WHERE %s;" % self.where())
         kind = self.random.randrange(13 if depth < 2 else 10)
         if kind == 0:
             return "SELECT a INTO v FROM t WHERE id = %s%s;" % (self.pick("1", "2", "x"), self.pick("", " FOR UPDATE"))
@@ -77,7 +87,9 @@ class Maker:
 
     def program(self):
         names = ["f", "g"][:self.random.randint(1, 2)]
-        functions = {name: [self.statement() for _ in range(self.random.randint(2, 3))] for name in names}
+        functions = {name: [self.statement() for _ in range(self.random.randint(2, 4))] for name in names}
+        for statements in functions.values():  # what was read is seen at the end
+            statements.append("INSERT INTO log (n) VALUES (v);")
         calls = [(self.pick(*names), self.pick(1, 2, 5)) for _ in range(self.random.randint(2, 3))]
         return functions, calls
 
