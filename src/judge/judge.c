@@ -64,8 +64,11 @@ static bool timestamps_judge(const struct iso_judge_options *options, const stru
 {
     if (options->engine != ISO_JUDGE_AUTO)
         return options->engine != ISO_JUDGE_POLYGRAPH;
-    return iso_level_judged_by(iso_model_level(options->order.model), ISO_BY_CHRONOS) &&
-           history->without_sts == ISO_NONE && history->without_cts == ISO_NONE;
+    /* Of a guarantee any order is asked: start timestamps say nothing of it. */
+    enum iso_level level = iso_model_level(options->order.model);
+    bool by_order = level != ISO_RC && iso_level_judged_by(level, ISO_BY_WEAK);
+    return iso_level_judged_by(level, ISO_BY_CHRONOS) && !by_order && history->without_sts == ISO_NONE &&
+           history->without_cts == ISO_NONE;
 }
 
 enum iso_judge_route iso_judge_route(const struct iso_judge_options *options, const struct iso_history *finished)
@@ -211,6 +214,9 @@ enum iso_status iso_judge(const struct iso_history *finished, const struct iso_j
     case ISO_JUDGE_BOTH:
         return seek_order(options, judgement, error);
     case ISO_JUDGE_ORDER:
+        if (iso_level_check(iso_model_level(options->order.model), ISO_BY_ANY_ORDER, "a history without timestamps",
+                            "--level", error) != ISO_OK)
+            return error->status;
         return judge_order(options, false, judgement, error);
     case ISO_JUDGE_TIMES:
         break;

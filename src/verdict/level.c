@@ -51,8 +51,9 @@ static const struct {
     unsigned engine;
     uint32_t levels;
 } judges[] = {
-    {ISO_BY_CHRONOS, BIT(SI) | BIT(SER) | BIT(RC) | BIT(PC) | BIT(STALE_READS)},
-    {ISO_BY_AION, BIT(SI) | BIT(SER)},
+    {ISO_BY_CHRONOS,
+     BIT(SI) | BIT(SER) | BIT(RC) | BIT(PC) | BIT(STALE_READS) | BIT(RA) | BIT(CC) | BIT(PSI) | BIT(RYW) | BIT(MR)},
+    {ISO_BY_AION, BIT(SI) | BIT(SER) | BIT(PC)},
     {ISO_BY_POLYGRAPH, BIT(SI) | BIT(SER) | BIT(ADYA_SI) | BIT(GSI) | BIT(STRONG_SI) | BIT(STRICT_SER)},
     {ISO_BY_WEAK, BIT(ADYA_RC) | BIT(RC) | BIT(RA) | BIT(CC) | BIT(PRAM) | BIT(RYW) | BIT(MR) | BIT(MW) | BIT(WFR)},
 };
