@@ -3,12 +3,15 @@
 
 #include "app/commands.h"
 #include "bytes/whole_file.h"
+#include "prove/proof.h"
 #include "prove/report.h"
+#include "prove_sql/read.h"
 
 struct prove {
     const char *levels; /* names with commas between; NULL: all */
     uint32_t instances, unroll;
-    uint64_t timeout; /* milliseconds; 0: none */
+    uint64_t timeout;            /* milliseconds; 0: none */
+    const char *evidence, *smt2; /* files, or NULL */
     bool json;
     struct iso_prove_options options;
 };
@@ -21,6 +24,9 @@ static const struct app_option options[] = {
                  "Levels with commas between: ser, si, psi, pc, cc, ra, rc. By default\n"
                  "all, and the exit status is that of ser."),
     APP_ROW_COUNT("instances", "N", PLACE(instances), 1, 100, "Run the file's run list N times (1)."),
+    APP_ROW_FLAG("any-number", PLACE(options.any_number),
+                 "At ser, si and pc: ask by induction whether what holds for these\n"
+                 "transactions holds for any number of them."),
     APP_ROW_COUNT("unroll", "K", PLACE(unroll), 1, 1000,
                   "Make K rounds of loops whose bounds are not constant. If more can be\n"
                   "reached, the verdict is undecided."),
@@ -28,6 +34,11 @@ static const struct app_option options[] = {
                     "After S seconds what is not decided is undecided (0: no limit)."),
     APP_ROW_GROUP("What is written"),
     APP_ROW_FLAG("json", PLACE(json), "Print the verdicts as one JSON object."),
+    APP_ROW_TEXT("evidence", "FILE", PLACE(evidence),
+                 "Write a proof of every level that holds; isochron verify checks it."),
+    APP_ROW_TEXT("smt2", "FILE", PLACE(smt2),
+                 "Write the question of the one --level for an SMT solver: unsat says\n"
+                 "that it holds."),
     {.type = APP_END},
 };
 
@@ -69,6 +80,46 @@ static enum iso_status exit_status(const struct prove *prove, const struct iso_p
     return status;
 }
 
+enum iso_status app_prove_read(struct app *app, struct iso_prove_program *program, const char *name, const char *text,
+                               size_t length, uint32_t repeats)
+{
+    if (iso_prove_is_sql(text, length))
+        return iso_prove_read_sql(program, name, text, length, repeats, 0, &app->error);
+    return iso_prove_read_core(program, name, text, length, repeats, &app->error);
+}
+
+static enum iso_status write_file(struct app *app, const char *name, const struct iso_text *text)
+{
+    struct iso_output output;
+    enum iso_status status = iso_output_open(&output, name, &app->error);
+    if (status != ISO_OK)
+        return status;
+    iso_output_bytes(&output, text->bytes, text->used);
+    return iso_output_close(&output, &app->error);
+}
+
+/* What was asked for beside the verdict. */
+static enum iso_status write_files(struct app *app, const struct prove *prove, const struct iso_prove_program *program,
+                                   const struct iso_prove_result *result)
+{
+    struct iso_text text = {0};
+    enum iso_status status = ISO_OK;
+    uint32_t level = 0;
+    if (prove->evidence)
+        status = iso_prove_put_proofs(program, &prove->options, result, &text, &app->error);
+    if (prove->evidence && status == ISO_OK)
+        status = write_file(app, prove->evidence, &text);
+    text.used = 0;
+    while (!prove->options.levels[level])
+        level++;
+    if (prove->smt2 && status == ISO_OK)
+        status = iso_prove_put_smt2(program, level, prove->unroll, &text, &app->error);
+    if (prove->smt2 && status == ISO_OK)
+        status = write_file(app, prove->smt2, &text);
+    iso_text_release(&text);
+    return status;
+}
+
 static enum iso_status prove_program(struct app *app, struct prove *prove, const struct iso_prove_program *program)
 {
     struct iso_prove_result result;
@@ -85,7 +136,8 @@ static enum iso_status prove_program(struct app *app, struct prove *prove, const
         else
             iso_prove_report_text(program, &result, &text);
         iso_output_bytes(&app->out, text.bytes, text.used);
-        status = exit_status(prove, &result);
+        status = write_files(app, prove, program, &result);
+        status = status == ISO_OK ? exit_status(prove, &result) : status;
     }
     iso_text_release(&text);
     iso_prove_result_release(&result);
@@ -99,7 +151,7 @@ static enum iso_status prove_file(struct app *app, struct prove *prove, const ch
     iso_prove_program_init(&program);
     enum iso_status status = iso_whole_file_read(&file, name, &app->error);
     if (status == ISO_OK)
-        status = iso_prove_read_core(&program, name, file.bytes, file.length, prove->instances, &app->error);
+        status = app_prove_read(app, &program, name, file.bytes, file.length, prove->instances);
     if (status == ISO_OK)
         status = prove_program(app, prove, &program);
     iso_prove_program_release(&program);

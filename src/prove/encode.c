@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/memory.h"
+#include "prove/linear.h"
 
 enum { FALSE_TERM, TRUE_TERM, LARGEST = 20000000 /* terms, and terms of constraints */ };
 
@@ -326,6 +327,24 @@ static void make_wrong(struct prove_encoding *encoding, bool *asserts, bool *inv
     }
 }
 
+static void tell_equal(struct prove_encoding *encoding, uint32_t a, uint32_t b)
+{
+    open_clause(encoding);
+    encoding->constraints.list[encoding->constraints.count].equal_a = a;
+    encoding->constraints.list[encoding->constraints.count].equal_b = b;
+    close_clause(encoding);
+}
+
+/* Of each rule that these readers are asked about. */
+static void add_up(struct prove_encoding *encoding, enum iso_prove_rule_kind kind, const uint32_t *list,
+                   const uint32_t *seen)
+{
+    const struct prove_system *system = encoding->system;
+    for (uint32_t i = 0; iso_prove_level_conflicts(encoding->level) && i < system->program->rules.count; i++)
+        if (system->program->rules.list[i].kind == kind && !stopped(encoding))
+            prove_telescope(encoding, list, seen, system->rules[i], tell_equal);
+}
+
 static void make_moment(struct prove_encoding *encoding, struct finder *finder)
 {
     enum iso_prove_level level = encoding->level;
@@ -335,6 +354,7 @@ static void make_moment(struct prove_encoding *encoding, struct finder *finder)
         close_seen(encoding, encoding->moment, 1, ISO_NONE, level != ISO_PROVE_CC && level != ISO_PROVE_PSI);
     *finder = (struct finder){.seen = encoding->moment, .stride = 1, .self = ISO_NONE, .last = finder->last};
     read_everything(encoding, finder, encoding->system->seen);
+    add_up(encoding, ISO_PROVE_INVARIANT, encoding->system->seen, encoding->moment);
 }
 
 void prove_encode(struct prove_encoding *encoding, struct prove_system *system, enum iso_prove_level level)
@@ -364,8 +384,10 @@ void prove_encode(struct prove_encoding *encoding, struct prove_system *system, 
         read_transaction(encoding, &finder, t);
     finder = (struct finder){.seen = NULL, .self = ISO_NONE, .last = finder.last};
     make_wrong(encoding, &asserts, &invariants);
-    if (asserts)
+    if (asserts) {
         read_everything(encoding, &finder, system->ended);
+        add_up(encoding, ISO_PROVE_ASSERT, system->ended, NULL);
+    }
     if (invariants)
         make_moment(encoding, &finder);
     iso_free(finder.last);

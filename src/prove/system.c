@@ -47,6 +47,7 @@ struct machine {
     uint32_t path; /* the branches taken, as one condition */
     uint32_t statement;
     uint64_t round;
+    bool *varies;                                 /* by local: something that was read, or an input, is in it */
     uint32_t *cached, *cached_statement, *newest; /* by slot: variables + 1 of this instance's reads */
 };
 
@@ -188,15 +189,40 @@ static void refuse_wide(struct machine *machine, struct iso_prove_span span)
                          TERMS);
 }
 
+/* What stands there before anything has run: no read and no input is in it. */
+static bool is_fixed(const struct machine *machine, uint32_t expression)
+{
+    const struct iso_prove_expression *node = &machine->program->expressions.list[expression];
+    switch (node->op) {
+    case ISO_PROVE_CONSTANT:
+        return true;
+    case ISO_PROVE_LOCAL:
+        return !machine->varies[node->a];
+    case ISO_PROVE_INPUT:
+    case ISO_PROVE_READ:
+        return false;
+    case ISO_PROVE_NOT:
+    case ISO_PROVE_NEGATE:
+        return is_fixed(machine, node->a);
+    case ISO_PROVE_CHOOSE:
+        return is_fixed(machine, node->a) && is_fixed(machine, node->b) && is_fixed(machine, node->c);
+    default:
+        if (node->op >= ISO_PROVE_SUM)
+            return is_fixed(machine, node->b) && is_fixed(machine, node->c) && is_fixed(machine, node->d);
+        return is_fixed(machine, node->a) && is_fixed(machine, node->b);
+    }
+}
+
 /* The condition that an index is of this table; a constant one that is not is refused, another one noted. */
-static uint32_t in_range(struct machine *machine, uint32_t table, uint32_t index, struct iso_prove_span span)
+static uint32_t in_range(struct machine *machine, uint32_t table, uint32_t index, bool fixed,
+                         struct iso_prove_span span)
 {
     struct prove_terms *terms = machine->terms;
     const struct iso_prove_table *of = &machine->program->tables.list[table];
     struct prove_term term = terms->list[index];
     if (term.low >= 0 && term.high < of->rows)
         return TRUE_TERM;
-    if (machine->last && prove_known(terms, index) && fine(machine))
+    if (machine->last && fixed && prove_known(terms, index) && fine(machine))
         iso_prove_refuse(machine->program, machine->error, span,
                          "the index %lld is out of range: %s has the cells 0..%u", (long long)term.low, of->name,
                          of->rows - 1);
@@ -219,7 +245,7 @@ static uint32_t evaluate_read(struct machine *machine, const struct iso_prove_ex
     uint32_t index = evaluate(machine, node->b), value = FALSE_TERM;
     if (!fine(machine))
         return FALSE_TERM;
-    in_range(machine, node->a, index, node->span);
+    in_range(machine, node->a, index, is_fixed(machine, node->b), node->span);
     struct prove_term term = terms->list[index];
     int64_t from = term.low < 0 ? 0 : term.low, to = term.high >= table->rows ? table->rows - 1 : term.high;
     if (prove_known(terms, index))
@@ -250,6 +276,7 @@ static uint32_t evaluate_quantifier(struct machine *machine, const struct iso_pr
                          (long long)first, (long long)last);
     for (int64_t i = first; i <= last && fine(machine); i++) {
         machine->state.locals[node->a] = prove_constant(terms, i);
+        machine->varies[node->a] = false;
         uint32_t body = evaluate(machine, node->d);
         switch (node->op) {
         case ISO_PROVE_SUM:
@@ -383,7 +410,8 @@ static void run_claim(struct machine *machine, const struct iso_prove_step *step
     uint32_t reached = prove_and(terms, machine->path, live(machine));
     if (!fine(machine))
         return;
-    uint32_t where, done = prove_and(terms, alive, in_range(machine, step->table, index, step->span));
+    uint32_t where, done = prove_and(terms, alive,
+                                     in_range(machine, step->table, index, is_fixed(machine, step->index), step->span));
     int64_t from = terms->list[index].low < 0 ? 0 : terms->list[index].low;
     int64_t to = terms->list[index].high >= table->rows ? table->rows - 1 : terms->list[index].high;
     if (!fine(machine))
@@ -422,8 +450,10 @@ static void run_claim(struct machine *machine, const struct iso_prove_step *step
     } else if (step->kind == ISO_PROVE_LOCK) {
         machine->system->locks = true;
     }
-    if (step->local != ISO_NONE)
+    if (step->local != ISO_NONE) {
         machine->state.locals[step->local] = prove_and(terms, done, where);
+        machine->varies[step->local] = true;
+    }
     refuse_wide(machine, step->span);
 }
 
@@ -505,6 +535,7 @@ static void run_unrolled(struct machine *machine, const struct iso_prove_step *s
     struct state before = state_copy(machine);
     machine->path = prove_and(terms, path, condition);
     machine->state.locals[step->local] = i;
+    machine->varies[step->local] = true;
     run_round(machine, step, number);
     run_unrolled(machine, step, from, to, number + 1);
     machine->path = path;
@@ -528,6 +559,7 @@ static void run_for(struct machine *machine, const struct iso_prove_step *step)
     int64_t first = terms->list[from].low, last = terms->list[to].low;
     for (int64_t i = first; i <= last && fine(machine); i++) {
         machine->state.locals[step->local] = prove_constant(terms, i);
+        machine->varies[step->local] = false;
         run_round(machine, step, (uint64_t)(i - first));
         machine->work++;
         refuse_wide(machine, step->span);
@@ -556,6 +588,7 @@ static void run_step(struct machine *machine, uint32_t number)
     case ISO_PROVE_LET:
         condition = evaluate(machine, step->value);
         machine->state.locals[step->local] = condition;
+        machine->varies[step->local] = machine->varies[step->local] || !is_fixed(machine, step->value);
         break;
     case ISO_PROVE_WRITE:
     case ISO_PROVE_LOCK:
@@ -602,13 +635,9 @@ static void clear_transaction(struct prove_transaction *transaction)
     *transaction = (struct prove_transaction){0};
 }
 
-static void run_instance(struct machine *machine, uint32_t number)
+static void begin_instance(struct machine *machine, uint32_t number, const struct iso_prove_template *template)
 {
-    const struct iso_prove_program *program = machine->program;
-    const struct iso_prove_instance *instance = &program->instances.list[number];
-    const struct iso_prove_template *template = &program->templates.list[instance->template];
     struct prove_transaction *transaction = &machine->system->transactions[number];
-    struct prove_terms *terms = machine->terms;
     clear_transaction(transaction);
     memset(machine->cached, 0, machine->system->slots * sizeof *machine->cached);
     memset(machine->newest, 0, machine->system->slots * sizeof *machine->newest);
@@ -619,8 +648,15 @@ static void run_instance(struct machine *machine, uint32_t number)
     machine->statement = 0;
     machine->round = 0;
     machine->reader = THE_START;
-    for (uint32_t i = 0; i < template->parameters; i++)
-        machine->state.locals[i] = evaluate(machine, program->values.list[instance->first_argument + i]);
+    iso_free(machine->varies);
+    machine->varies = iso_allocate_zeroed(template->locals + 1, sizeof *machine->varies);
+}
+
+static void end_instance(struct machine *machine, uint32_t number, const struct iso_prove_template *template)
+{
+    const struct iso_prove_program *program = machine->program;
+    struct prove_transaction *transaction = &machine->system->transactions[number];
+    struct prove_terms *terms = machine->terms;
     machine->reader = A_BODY;
     run_block(machine, template->block);
     transaction->committed = prove_not(terms, machine->state.aborted);
@@ -641,6 +677,20 @@ static void run_instance(struct machine *machine, uint32_t number)
     iso_free(machine->state.locals);
     iso_free(machine->state.claimed);
     machine->state = (struct state){0};
+}
+
+static void run_instance(struct machine *machine, uint32_t number)
+{
+    const struct iso_prove_program *program = machine->program;
+    const struct iso_prove_instance *instance = &program->instances.list[number];
+    const struct iso_prove_template *template = &program->templates.list[instance->template];
+    begin_instance(machine, number, template);
+    for (uint32_t i = 0; i < template->parameters; i++) {
+        uint32_t argument = program->values.list[instance->first_argument + i];
+        machine->state.locals[i] = evaluate(machine, argument);
+        machine->varies[i] = !is_fixed(machine, argument);
+    }
+    end_instance(machine, number, template);
 }
 
 static void run_round_of_all(struct machine *machine)
@@ -690,6 +740,8 @@ static void initial_values(struct machine *machine)
     uint32_t slot = 0;
     machine->reader = THE_START;
     machine->locals = 0;
+    iso_free(machine->varies);
+    machine->varies = iso_allocate_zeroed(1, sizeof *machine->varies);
     machine->state = state_new(machine);
     for (uint32_t i = 0; i < machine->program->tables.count; i++) {
         const struct iso_prove_table *table = &machine->program->tables.list[i];
@@ -721,6 +773,8 @@ static uint32_t rule(struct machine *machine, const struct iso_prove_rule *rule,
 {
     machine->reader = reader;
     machine->locals = rule->locals;
+    iso_free(machine->varies);
+    machine->varies = iso_allocate_zeroed(rule->locals + 1, sizeof *machine->varies);
     machine->state = state_new(machine);
     machine->path = TRUE_TERM;
     uint32_t value = truth(machine, rule->expression);
@@ -802,10 +856,85 @@ enum iso_status prove_system_build(struct prove_system *system, const struct iso
     }
     iso_free(guess.ranges);
     iso_free(guess.writers);
+    iso_free(machine.varies);
     iso_free(machine.cached);
     iso_free(machine.cached_statement);
     iso_free(machine.newest);
     return error->status;
+}
+
+enum { ANY_VALUE = INT32_MAX };
+
+enum iso_status prove_system_build_template(struct prove_system *system, const struct iso_prove_program *program,
+                                            uint32_t template, const int64_t *least, const int64_t *most,
+                                            uint32_t unroll, struct iso_error *error)
+{
+    const struct iso_prove_template *of = &program->templates.list[template];
+    struct guess guess;
+    *system = (struct prove_system){.program = program, .count = 2}; /* the other one may write everything */
+    number_slots(system);
+    guess.ranges = iso_allocate_zeroed(system->slots + 1, sizeof *guess.ranges);
+    guess.writers = iso_allocate_zeroed((size_t)system->count * program->cells + 1, sizeof *guess.writers);
+    struct machine machine = {.system = system,
+                              .program = program,
+                              .terms = &system->terms,
+                              .guess = &guess,
+                              .unroll = unroll,
+                              .error = error,
+                              .cached = iso_allocate_zeroed(system->slots + 1, sizeof(uint32_t)),
+                              .cached_statement = iso_allocate_zeroed(system->slots + 1, sizeof(uint32_t)),
+                              .newest = iso_allocate_zeroed(system->slots + 1, sizeof(uint32_t))};
+    restart_terms(system);
+    initial_values(&machine);
+    for (uint32_t i = 0; i < system->slots; i++)
+        guess.ranges[i] = (struct range){-(int64_t)ANY_VALUE - 1, ANY_VALUE};
+    memset(guess.writers + program->cells, true, program->cells * sizeof *guess.writers);
+    begin_instance(&machine, 0, of);
+    for (uint32_t i = 0; i < of->parameters; i++) {
+        machine.state.locals[i] = prove_variable(&system->terms, least[i], most[i]);
+        machine.varies[i] = true;
+    }
+    machine.reader = A_BODY;
+    for (uint32_t cell = 0; cell < program->cells; cell++)
+        for (uint32_t i = 0; i < program->tables.list[program->cell_tables[cell]].columns; i++) {
+            system->seen[system->first_slot[cell] + i] = read_others(&machine, cell, i);
+            system->ended[system->first_slot[cell] + i] =
+                prove_variable(&system->terms, -(int64_t)ANY_VALUE - 1, ANY_VALUE);
+        }
+    end_instance(&machine, 0, of);
+    for (uint32_t i = 0; i < program->rules.count && fine(&machine); i++) {
+        const struct iso_prove_rule *at = &program->rules.list[i];
+        system->rules[i] = at->kind == ISO_PROVE_ASSUME ? TRUE_TERM : rule(&machine, at, A_MOMENT);
+    }
+    iso_free(guess.ranges);
+    iso_free(guess.writers);
+    iso_free(machine.varies);
+    iso_free(machine.cached);
+    iso_free(machine.cached_statement);
+    iso_free(machine.newest);
+    return error->status;
+}
+
+static uint32_t all_rules(struct prove_system *system, enum reader reader, struct iso_error *error)
+{
+    struct machine machine = {
+        .system = system, .program = system->program, .terms = &system->terms, .error = error, .path = TRUE_TERM};
+    uint32_t all = TRUE_TERM;
+    for (uint32_t i = 0; i < system->program->rules.count && fine(&machine); i++)
+        if (system->program->rules.list[i].kind != ISO_PROVE_ASSUME)
+            all = prove_and(&system->terms, all, rule(&machine, &system->program->rules.list[i], reader));
+    iso_free(machine.varies);
+    return all;
+}
+
+uint32_t prove_system_rules_at_end(struct prove_system *system, struct iso_error *error)
+{
+    return all_rules(system, THE_END, error);
+}
+
+uint32_t prove_system_rules_at_start(struct prove_system *system, struct iso_error *error)
+{
+    return all_rules(system, THE_START, error);
 }
 
 void prove_system_release(struct prove_system *system)
