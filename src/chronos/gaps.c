@@ -72,11 +72,11 @@ struct chronos_gaps *chronos_gaps_new(const struct iso_history *history)
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         bool has_sts = history->flags[t] & ISO_HAS_STS, is_point = history->flags[t] & ISO_POINT;
         if (has_sts) /* of who did not commit: no later than it was */
-            mapped->sts[t] = is_committed(history, t) ? map_look(gaps, history->sts[t])
-                                                      : 2 * looks_below(gaps, history->sts[t]);
+            mapped->sts[t] =
+                is_committed(history, t) ? map_look(gaps, history->sts[t]) : 2 * looks_below(gaps, history->sts[t]);
         mapped->cts[t] = is_point && !has_sts && !history->cts[t] ? 0
-                         : is_point                                ? map_look(gaps, history->cts[t])
-                                                                   : map_commit(gaps, history->cts[t]);
+                         : is_point                               ? map_look(gaps, history->cts[t])
+                                                                  : map_commit(gaps, history->cts[t]);
     }
     for (uint32_t o = 0; history->ots && o < history->operation_count; o++) {
         if (history->kind[o] & ISO_OPERATION_OTS)

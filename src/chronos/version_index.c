@@ -117,7 +117,8 @@ struct chronos_index *chronos_index_new(struct chronos *check)
 {
     const struct iso_history *history = check->history;
     struct chronos_index *index = iso_allocate_zeroed(1, sizeof *index);
-    *index = (struct chronos_index){.check = check, .are_positions = history->clock == ISO_CLOCK_SNAPSHOT || check->gaps};
+    *index =
+        (struct chronos_index){.check = check, .are_positions = history->clock == ISO_CLOCK_SNAPSHOT || check->gaps};
     uint32_t *next = iso_allocate_zeroed((size_t)history->key_count + 2, sizeof *next);
     index->first = iso_allocate_zeroed((size_t)history->key_count + 2, sizeof *index->first);
     put_versions(index, next, true);

@@ -59,7 +59,7 @@ judge first --history "$work/first.clients" --to-history "$work/first.jsonl"
 is first '1 true' '.counts.EXT > 0 and .counts.CDC == 0' "with the first statement's snapshot it is not snapshot isolation"
 check first.rc --level rc "$work/first.jsonl"
 is first.rc '0 ["holds",[]]' "$verdict_and_counts" "but READ COMMITTED"
-is first.rc '0 ["chronos",true]' '[.engine, .reads_judged > '"$many"']' "by its positions"
+is first.rc '0 ["chronos",true]' "[.engine, .reads_judged > $many]" "by its positions"
 
 sources_of each
 judge each --history "$work/each.clients" --to-history "$work/each.jsonl"
