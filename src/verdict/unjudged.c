@@ -4,10 +4,23 @@
 
 #include "base/payload.h"
 
-static const char *const names[ISO_UNJUDGED_REASONS] = {
-    "unknown-writer", "before-start", "unknown-value", "schema", "ddl",       "lossy", "spelling",
-    "own-order",      "xa",           "scan-limit",    "type",   "collation", "sign",  "unknown-column",
-    "row-sets",       "version-order"};
+static const char *const names[ISO_UNJUDGED_REASONS] = {"unknown-writer",
+                                                        "before-start",
+                                                        "unknown-value",
+                                                        "schema",
+                                                        "ddl",
+                                                        "lossy",
+                                                        "spelling",
+                                                        "own-order",
+                                                        "xa",
+                                                        "scan-limit",
+                                                        "type",
+                                                        "collation",
+                                                        "sign",
+                                                        "unknown-column",
+                                                        "row-sets",
+                                                        "version-order",
+                                                        "memory"};
 
 const char *iso_unjudged_name(enum iso_unjudged reason)
 {
