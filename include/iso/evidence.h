@@ -14,6 +14,10 @@
  *   - a list read: one that contains a's elements, and b's after them or not at all, so a's version comes first; or
  *     it says where a transaction's elements may stand, where elements repeat;
  *   - commit timestamps, where they give the order of versions: one order of two versions of a key;
+ *   - at the weak levels (rc, ra, cc, psi, pram, ryw, mr, mw, wfr, adya-rc), where an order of the transactions is no order
+ *     of what they saw, a cycle of sessions, reads and orders of versions (no rw), or one with exactly one rw whose other
+ *     edges make what they begin with visible to the reader, as the level says: at cc sessions and reads, at psi orders
+ *     of versions too, at ra one of either, at rc one read at an earlier operation than the rw's;
  *   - nothing: then unit propagation alone, over the lemmas so far and each read's choice of writers, refutes it.
  */
 #ifndef ISO_EVIDENCE_H
@@ -46,6 +50,25 @@ static inline bool iso_model_is_serial(enum iso_model model)
     return iso_level_row(iso_model_level(model))->shape == ISO_SHAPE_ONE_EVENT;
 }
 
+/* Evidence names transactions by one event, their begin: at the weak levels an order is one of whole transactions, too. */
+static inline bool iso_model_is_one_event(enum iso_model model)
+{
+    enum iso_level_shape shape = iso_level_row(iso_model_level(model))->shape;
+    return shape == ISO_SHAPE_ONE_EVENT || shape == ISO_SHAPE_ARBITRATION;
+}
+
+/* Readers need not have seen all that comes before them. */
+static inline bool iso_model_is_weak(enum iso_model model)
+{
+    return iso_level_row(iso_model_level(model))->shape == ISO_SHAPE_ARBITRATION;
+}
+
+/* Each read of a key is one of its own, but for those of the transaction's own writes. */
+static inline bool iso_model_has_each_read(enum iso_model model)
+{
+    return model == ISO_MODEL_RC || model == ISO_MODEL_ADYA_RC;
+}
+
 static inline bool iso_model_keeps_sessions(enum iso_model model)
 {
     return iso_level_row(iso_model_level(model))->keeps_sessions;
@@ -63,7 +86,7 @@ static inline uint32_t iso_event_begin(uint32_t transaction)
 }
 static inline uint32_t iso_event_commit(enum iso_model model, uint32_t transaction)
 {
-    return iso_model_is_serial(model) ? 2 * transaction : 2 * transaction + 1;
+    return iso_model_is_one_event(model) ? 2 * transaction : 2 * transaction + 1;
 }
 
 enum iso_literal_kind {
@@ -79,6 +102,7 @@ enum iso_literal_kind {
 struct iso_literal {
     enum iso_literal_kind kind;
     uint32_t a, b, key; /* key: ISO_NONE where the kind has none */
+    uint32_t read;      /* READS, NOT_READS: 1 + the operation, where each read is one of its own; else 0 */
 };
 
 enum iso_edge_kind {
@@ -95,6 +119,7 @@ struct iso_edge {
     enum iso_edge_kind kind;
     uint32_t from, to; /* events */
     uint32_t key, via; /* RW: whose version was read, ISO_NONE: the initial one */
+    uint32_t read;     /* WR, RW: 1 + the operation that read, where each read is one of its own; else 0 */
 };
 
 enum iso_lemma_kind { ISO_LEMMA_CYCLE, ISO_LEMMA_LIST, ISO_LEMMA_PROPAGATION, ISO_LEMMA_VERSIONS };
@@ -127,6 +152,13 @@ struct iso_finding {
                      * with its initial elements, or has one more often than it was appended; else ISO_NONE */
 };
 
+/* Accept at a weak level: which of several writers of one value a read saw. */
+struct iso_choice {
+    uint32_t operation; /* the read */
+    uint32_t writer;    /* ISO_NONE: the initial value */
+};
+#define ISO_NO_CHOICE 0xfffffffeu
+
 struct iso_evidence {
     enum iso_model model;
     uint64_t drift;          /* how far the clients' clocks may differ, in nanoseconds */
@@ -135,6 +167,8 @@ struct iso_evidence {
     bool accepts;
     uint32_t *events; /* accept */
     uint32_t event_count, event_capacity;
+    struct iso_choice *choices; /* by operation, ascending */
+    uint32_t choice_count, choice_capacity;
     struct iso_finding finding; /* reject without a graph */
     struct iso_lemma *lemmas;   /* reject by lemmas */
     uint32_t lemma_count, lemma_capacity;
@@ -152,6 +186,10 @@ void iso_evidence_lemma(struct iso_evidence *evidence, enum iso_lemma_kind kind,
 void iso_evidence_literal(struct iso_evidence *evidence, struct iso_literal literal);
 void iso_evidence_edge(struct iso_evidence *evidence, struct iso_edge edge);
 void iso_evidence_event(struct iso_evidence *evidence, uint32_t event);
+void iso_evidence_add_choice(struct iso_evidence *evidence, struct iso_choice choice);
+
+/* Who wrote what the operation read, as a choice says; ISO_NO_CHOICE: none is about it. */
+uint32_t iso_evidence_choice(const struct iso_evidence *evidence, uint32_t operation);
 
 /* What cycles are called: Adya's names, and those of well-known special cases. */
 enum iso_anomaly {

@@ -71,7 +71,6 @@ struct iso_level_row {
     bool keeps_sessions; /* a session's transactions have their order */
     bool needs_times;    /* of clients' clocks */
     bool is_ranked;      /* takes part in `strongest` */
-    unsigned engines;    /* that judge it: ISO_BY_... */
     uint32_t implies;    /* directly: a bit for each weaker level; iso_level_implies has the closure */
 };
 

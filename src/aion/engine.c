@@ -33,8 +33,13 @@ struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
 {
     struct iso_aion *engine = iso_allocate_zeroed(1, sizeof *engine);
     assert(options->shards <= ISO_AION_SHARDS);
-    assert(options->level == ISO_SI || options->level == ISO_SER);
+    assert(options->level == ISO_SI || options->level == ISO_SER || options->level == ISO_PC);
     engine->options = *options;
+    if (options->level == ISO_PC) { /* SI whose writers may overlap; who asked knows what it is called */
+        engine->options.level = ISO_SI;
+        engine->options.overlaps = true;
+    }
+    options = &engine->options;
     engine->shards.count = options->shards ? options->shards : 1;
     engine->time.retention = options->retention;
     for (uint32_t s = 0; s < engine->shards.count; s++)

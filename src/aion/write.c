@@ -236,13 +236,18 @@ static inline void note_version(struct iso_aion_shard *shard, const struct aion_
     aion_value_writers_add(shard, key, version);
 }
 
+static inline bool judges_overlaps(const struct iso_aion_shard *shard)
+{
+    return shard->options.level == ISO_SI && !shard->options.overlaps;
+}
+
 /* The short way of nearly every version: newer than all versions and reads of its key, it overlaps none of
  * them, and there is room. False: nothing was done. */
 static inline bool append_version(struct iso_aion_shard *shard, const struct aion_part *part,
                                   const struct aion_step *step, struct aion_key *key, uint32_t transaction)
 {
     uint64_t time = part->cts;
-    bool overlaps = shard->options.level == ISO_SI && key->newest_time >= part->opened;
+    bool overlaps = judges_overlaps(shard) && key->newest_time >= part->opened;
     if (step->kind != AION_VERSION || step->detail || aion_value_is_entry(step->value) || overlaps ||
         !key->versions.count || key->newest_time >= time || key->last_read >= time)
         return false;
@@ -274,10 +279,9 @@ static inline bool insert_version_near(struct iso_aion_shard *shard, const struc
         !key->versions.count || !aion_run_near(&shard->pool, &key->versions, part->cts, &near) || !near.has_room ||
         !near.index)
         return false;
-    bool met = shard->options.level == ISO_SI && near.entries[near.index - 1].time >= part->opened;
+    bool met = judges_overlaps(shard) && near.entries[near.index - 1].time >= part->opened;
     for (uint32_t i = near.index; i < near.count; i++)
-        met |=
-            near.entries[i].time == part->cts || (shard->options.level == ISO_SI && near.entries[i].start <= part->cts);
+        met |= near.entries[i].time == part->cts || (judges_overlaps(shard) && near.entries[i].start <= part->cts);
     if (met)
         return false;
     if (shard->options.level == ISO_SER && key->last_read >= part->cts && key->reads.count &&
@@ -316,7 +320,7 @@ __attribute__((noinline)) static void insert_version(struct iso_aion_shard *shar
     if (aion_run_full(&shard->pool, &key->versions))
         aion_trim(shard, key);
     struct aion_place place = aion_place_of_version(shard, key, &version);
-    if (shard->options.level == ISO_SI && !(version.detail & AION_VERSION_UNJUDGED))
+    if (judges_overlaps(shard) && !(version.detail & AION_VERSION_UNJUDGED))
         meet_writers(shard, key, &version, place);
     if (shard->options.level == ISO_SER)
         note_ties(shard, key, &version, place);

@@ -6,10 +6,16 @@
 
 static const struct app_option options[] = {
     APP_ROW_GROUP("What to check"),
-    APP_ROW_CHOICE("level", ISO_LEVEL_WORDS, PLACE(level),
+    APP_ROW_CHOICE("level", ISO_LEVEL_WORDS "|strongest|all", PLACE(level),
                    "Snapshot isolation (the default) or serializability, both with\n"
                    "sessions in order; polygraph also has adya-si (sessions in any order)\n"
-                   "and levels that need client clocks.",
+                   "and levels that need client clocks. strongest: the strongest levels at\n"
+                   "which some order explains the history; all: a table of all levels. Exit\n"
+                   "status then: 0, or 3 if something is undecided.",
+                   .refusal = iso_level_refusal),
+    APP_ROW_CHOICE("at-least", ISO_LEVEL_WORDS, PLACE(at_least),
+                   "With strongest (the default then) or all: the exit status is that of\n"
+                   "this level.",
                    .refusal = iso_level_refusal),
     APP_ROW_FLAG("no-session-order", PLACE(no_session_order),
                  "Do not require that a session sees its own earlier transactions."),
@@ -79,7 +85,7 @@ static void complete_options(struct app_check *check)
     struct iso_judge_options *judge = &check->judge;
     judge->times.session_order = !check->no_session_order;
     judge->times.threads = app_threads(check->load.threads);
-    judge->order.model = (enum iso_model)check->level;
+    judge->order.model = app_check_asks_levels(check) ? ISO_MODEL_SI : (enum iso_model)check->level;
     judge->order.timeout = (double)check->timeout / 1000;
     judge->order.memory_in_use = app_memory_in_use;
     judge->order.max_findings = judge->times.max_violations;
@@ -92,7 +98,8 @@ static enum iso_status parse_check(struct app *app, int count, char **arguments,
     if (status != ISO_OK || *done)
         return status;
     complete_options(check);
-    status = iso_judge_check_options(&check->judge, &app->error);
+    status = app_check_asks_levels(check) ? app_check_levels_options(app, check)
+                                          : iso_judge_check_options(&check->judge, &app->error);
     if (status == ISO_OK)
         status = app_explanation_check(app, &check->explanation, check->json, ISO_WALL_UNKNOWN);
     return status == ISO_OK ? app_need_files(app, files) : status;
@@ -143,7 +150,7 @@ static enum iso_status judge_history(struct app *app, const struct app_check *ch
 
 static enum iso_status run_check(struct app *app, int count, char **arguments)
 {
-    struct app_check check = {.load.format = APP_GUESS};
+    struct app_check check = {.load.format = APP_GUESS, .at_least = ISO_LEVELS};
     struct app_texts files = {0};
     struct iso_history history;
     bool done;
@@ -158,7 +165,8 @@ static enum iso_status run_check(struct app *app, int count, char **arguments)
     bool is_stream = check.judge.engine == ISO_JUDGE_AION;
     status = app_load_finished(app, &check.load, &files, is_stream ? &repeats : NULL, &history);
     if (status == ISO_OK)
-        status = judge_history(app, &check, &history, repeats, started);
+        status = app_check_asks_levels(&check) ? app_check_levels(app, &check, &history, started, app_seconds())
+                                               : judge_history(app, &check, &history, repeats, started);
 out:
     iso_history_release(&history);
     app_explanation_release(&check.explanation);
@@ -184,6 +192,9 @@ const struct app_command app_check = {
                 "      begin with 0; one JSON object for a program.\n"
                 "  isochron check --level ser --evidence why.jsonl histories/hist-00007\n"
                 "      A dbcop history without timestamps; isochron verify confirms why.jsonl.\n"
+                "  isochron check --level strongest --at-least cc history.jsonl\n"
+                "      The strongest levels that some order gives; exit status 1 if causal\n"
+                "      consistency is not among what they imply.\n"
                 "  zcat history.gz | isochron check --quiet - || echo \"not clean\"\n"
                 "      In a script: the exit status says it all.\n",
     .options = options,

@@ -52,8 +52,8 @@ static const struct app_option options[] = {
                    "What sessions draw (1). Who meets whom the machine decides: no two runs\n"
                    "are the same."),
     APP_ROW_GROUP("What is judged"),
-    APP_ROW_CHOICE("level", "si|ser|adya-si|gsi|strong-si|strict-ser", PLACE(check.level),
-                   "What must hold: as of check. By default si."),
+    APP_ROW_CHOICE("level", ISO_LEVEL_WORDS, PLACE(check.level), "What must hold: as of check. By default si.",
+                   .refusal = iso_level_refusal),
     APP_ROW_GROUP("Records"),
     APP_ROW_TEXT("record", "FILE", PLACE(record),
                  "Write what was recorded to FILE, for check; compressed if it ends in\n"
@@ -119,8 +119,6 @@ static enum iso_status choose_workloads(struct app *app, struct probe *probe)
 
 static enum iso_status check_wishes(struct app *app, struct probe *probe, const struct app_texts *urls)
 {
-    static const enum iso_model models[] = {ISO_MODEL_SI,  ISO_MODEL_SER,       ISO_MODEL_ADYA_SI,
-                                            ISO_MODEL_GSI, ISO_MODEL_STRONG_SI, ISO_MODEL_STRICT_SER};
     struct iso_error *error = &app->error;
     const char *name = probe->options.name;
     if (urls->count > 1 || (!urls->count && !probe->list))
@@ -144,7 +142,7 @@ static enum iso_status check_wishes(struct app *app, struct probe *probe, const 
     judge->times.threads = app_threads(probe->check.load.threads);
     judge->times.max_violations = probe->explained;
     judge->order.max_findings = LISTED_FINDINGS;
-    judge->order.model = models[probe->check.level];
+    judge->order.model = (enum iso_model)probe->check.level;
     judge->order.timeout = SEARCH_SECONDS;
     judge->order.memory_in_use = app_memory_in_use;
     probe->check.load.quiet = probe->quiet;

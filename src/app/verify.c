@@ -4,6 +4,9 @@
 #include "evidence/evidence.h"
 #include "verify/verify.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #define PLACE(member) offsetof(struct app_load, member)
 
 static const struct app_option options[] = {
@@ -53,6 +56,17 @@ static enum iso_status confirm_evidence(struct app *app, const struct app_load *
     return status;
 }
 
+/* The evidence of `isochron prove`: one program, one proof. */
+static bool is_proof(const struct app_texts *files)
+{
+    char line[16] = "";
+    FILE *file = fopen(files->items[files->count - 1], "rb");
+    size_t size = file ? fread(line, 1, sizeof line - 1, file) : 0;
+    if (file)
+        fclose(file);
+    return size >= 14 && !memcmp(line, "isochron-proof", 14);
+}
+
 static enum iso_status run_verify(struct app *app, int count, char **arguments)
 {
     struct app_load load = {.format = APP_GUESS};
@@ -60,7 +74,7 @@ static enum iso_status run_verify(struct app *app, int count, char **arguments)
     bool done;
     enum iso_status status = parse_verify(app, count, arguments, &load, &files, &done);
     if (status == ISO_OK && !done)
-        status = confirm_evidence(app, &load, &files);
+        status = is_proof(&files) ? app_verify_proof(app, &files) : confirm_evidence(app, &load, &files);
     app_texts_release(&files);
     return status;
 }
@@ -71,7 +85,8 @@ const struct app_command app_verify = {
     .usage = "[OPTIONS] HISTORY... EVIDENCE",
     .intro = "Confirms the evidence that check --evidence wrote about a history. It shares\n"
              "no code with the engine except the reader: it replays an order, or checks a\n"
-             "proof line by line. Evidence names transactions and keys, so the history may\n"
+             "proof line by line. What prove --evidence wrote about a program it checks\n"
+             "likewise, given the program. Evidence names transactions and keys, so the history may\n"
              "be in another format than the one that was judged. Exit status: 0 confirmed, 1\n"
              "not confirmed, 2 bad usage or input, 4 runtime failure.",
     .examples = "  isochron check --engine polygraph --evidence why.jsonl history.jsonl\n"

@@ -27,9 +27,10 @@ static const char *lacking_timestamp(const struct iso_history *history, enum iso
     uint8_t flags = history->flags[t];
     if ((flags & ISO_STATUS_MASK) != ISO_COMMITTED)
         return NULL;
-    if (level != ISO_SER && level != ISO_RC && !(flags & ISO_HAS_STS))
+    bool looks_at_start = level == ISO_SI || level == ISO_PC || level == ISO_STALE_READS;
+    if (looks_at_start && !(flags & ISO_HAS_STS))
         return "start timestamp (sts)";
-    if (flags & ISO_HAS_CTS || (level == ISO_RC && !(flags & ISO_WRITES)))
+    if (flags & ISO_HAS_CTS || (level != ISO_SER && !(flags & ISO_WRITES)))
         return NULL;
     return flags & ISO_WRITES ? "commit timestamp (cts), and writes" : "timestamp, neither sts nor cts";
 }
@@ -94,7 +95,7 @@ static void judge_transactions(struct chronos *check, struct iso_verdict *verdic
                                  (uint32_t)(transactions * (part + 1) / check->shards));
     else
         chronos_check_shared_cts(check, verdict, part, check->shards);
-    if (check->options->session_order && check->options->level != ISO_STALE_READS)
+    if (check->options->session_order && (!check->index || check->options->level == ISO_RC))
         chronos_check_sessions(check, verdict, part);
 }
 
@@ -102,8 +103,11 @@ static void judge_operations(struct chronos_shard *shard)
 {
     uint64_t transactions = shard->history->transaction_count;
     unsigned shards = shard->check->shards;
-    chronos_judge_moments(shard, (uint32_t)(transactions * shard->index / shards),
-                          (uint32_t)(transactions * (shard->index + 1) / shards));
+    if (chronos_has_moments(shard->check->options->level))
+        chronos_judge_moments(shard, (uint32_t)(transactions * shard->index / shards),
+                              (uint32_t)(transactions * (shard->index + 1) / shards));
+    else if (shard->index == 0) /* what one knows of rests on what others know of */
+        chronos_judge_guarantees(shard);
     chronos_explain(shard);
 }
 
@@ -183,6 +187,10 @@ enum iso_status iso_chronos_check(const struct iso_history *history, const struc
     assert(history->finished && verdict->level == options->level);
     enum iso_status status = check_timestamps_given(history, options->level, error);
     verdict->engine = "chronos";
+    if (status == ISO_OK && !options->session_order && chronos_uses_index(options->level) &&
+        !chronos_has_moments(options->level))
+        status = iso_error_set(error, ISO_BAD_INPUT, "--no-session-order: --level %s is about sessions",
+                               iso_level_name(options->level));
     if (status != ISO_OK)
         return status;
     survey_operations(&check);

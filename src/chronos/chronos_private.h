@@ -84,6 +84,13 @@ struct chronos {
     uint32_t *place_in_session;          /* the same; by transaction, into `session_order` */
 };
 
+/* What is said of a suspect. */
+enum chronos_doubt {
+    CHRONOS_WRONG,   /* it is wrong, unless a transaction of unknown outcome excuses it */
+    CHRONOS_TIED,    /* unjudged: its writer and what comes after the read have one cts */
+    CHRONOS_REPEATED /* unjudged: the value was written several times, and one of its writers would do */
+};
+
 /* An external read that did not return what it should have: EXT, or unjudged. */
 struct chronos_suspect {
     uint32_t transaction, operation;
@@ -92,6 +99,7 @@ struct chronos_suspect {
     uint32_t prefix;   /* a list: how many of the elements that were read are others' */
     uint64_t bound;    /* a version is visible, and none of the future, below it; 0: that of the read */
     uint64_t look;     /* with `bound`: the bound at which another value was expected */
+    enum chronos_doubt doubt;
 };
 
 /* An external read that is judged at a time of its own. */
@@ -155,6 +163,12 @@ static inline uint64_t chronos_visible_bound(const struct chronos *check, uint32
     return check->si ? chronos_bound(check->history, transaction, operation) : chronos_read_bound(check, transaction);
 }
 
+/* Levels at which a read has a choice of moments. */
+static inline bool chronos_has_moments(enum iso_level level)
+{
+    return level == ISO_RC || level == ISO_STALE_READS;
+}
+
 /* Levels that ask for no more than that some moments, or writers, suit: they have an index of all versions. */
 static inline bool chronos_uses_index(enum iso_level level)
 {
@@ -209,6 +223,13 @@ void chronos_sweep(struct chronos_shard *shard);
 
 /* rc and stale, of the committed ones among transactions `first` to `end` - 1. */
 void chronos_judge_moments(struct chronos_shard *shard, uint32_t first, uint32_t end);
+
+/* ryw, mr, ra, cc and psi: SESSION and EXT of all. */
+void chronos_judge_guarantees(struct chronos_shard *shard);
+
+/* The external reads of one transaction, deferred, in the order of its operations. */
+void chronos_sort_extras(struct chronos_shard *shard);
+void chronos_add_session(struct iso_verdict *verdict, uint32_t transaction, uint32_t other);
 
 /* Judges operations of one transaction that stand sorted, whatever they are; or all of this shard's keys. */
 void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted, uint32_t count);

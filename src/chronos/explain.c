@@ -148,6 +148,12 @@ static bool list_is_excused(const struct chronos *check, const struct writers *w
     return explain_list_is_excused(check, writers, suspect);
 }
 
+static bool doubt_excuses(const struct chronos_suspect *suspect, enum iso_unjudged *reason)
+{
+    *reason = suspect->doubt == CHRONOS_TIED ? ISO_UNJUDGED_VERSION_ORDER : ISO_UNJUDGED_REPEATED_VALUE;
+    return true;
+}
+
 /* ---- all suspects ---- */
 
 static void report_suspect(struct chronos_shard *shard, const struct writers *writers,
@@ -161,7 +167,7 @@ static void report_suspect(struct chronos_shard *shard, const struct writers *wr
                                       .writer_expected = suspect->writer,
                                       .writer_actual = ISO_NONE,
                                       .snapshot_violation = ISO_NONE};
-    if (suspect->bound) {
+    if (chronos_has_moments(shard->verdict->level)) {
         violation.has_moments = true;
         violation.first_moment = suspect->look ? suspect->look - 1 : 0;
         violation.last_moment = suspect->bound == UINT64_MAX ? UINT64_MAX : suspect->bound - 1;
@@ -183,8 +189,9 @@ static void decide_suspect(struct chronos_shard *shard, const struct writers *wr
     enum iso_unjudged reason = ISO_UNJUDGED_UNKNOWN_WRITER, first = ISO_UNJUDGED_REASONS;
     for (uint32_t i = 0; i < count; i++) {
         const struct chronos_suspect *suspect = &shard->suspects[suspects[i]];
-        bool excused = suspect->prefix == ISO_NONE ? register_is_excused(shard->check, writers, suspect, &reason)
-                                                   : list_is_excused(shard->check, writers, suspect, &reason);
+        bool excused = suspect->doubt != CHRONOS_WRONG ? doubt_excuses(suspect, &reason)
+                       : suspect->prefix == ISO_NONE   ? register_is_excused(shard->check, writers, suspect, &reason)
+                                                       : list_is_excused(shard->check, writers, suspect, &reason);
         if (excused)
             shard->verdict->reads_judged--;
         else if (!wrong)

@@ -171,7 +171,7 @@ static void judge_stale(struct judging *judging, const struct chronos_extra *rea
 
 /* ---- all ---- */
 
-static void sort_by_operation(struct chronos_shard *shard)
+void chronos_sort_extras(struct chronos_shard *shard)
 {
     for (uint32_t i = 0; i < shard->extra_count; i++)
         shard->sorted[i] = (uint64_t)shard->extras[i].operation << 32 | shard->extras[i].prefix;
@@ -192,7 +192,7 @@ void chronos_judge_moments(struct chronos_shard *shard, uint32_t first, uint32_t
             continue;
         shard->extra_count = 0;
         chronos_judge_transaction(shard, t);
-        sort_by_operation(shard);
+        chronos_sort_extras(shard);
         if (check->options->level == ISO_RC)
             judge_committed(&judging, shard->extras, shard->extra_count);
         else

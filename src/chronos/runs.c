@@ -89,8 +89,8 @@ void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transacti
 {
     struct chronos_previous seen = frontier_of(shard, transaction, shard->history->key[operation]);
     if (shard->history->value[operation] != seen.value)
-        chronos_add_suspect(shard,
-                            &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, ISO_NONE, 0, 0});
+        chronos_add_suspect(
+            shard, &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, ISO_NONE, 0, 0, 0});
 }
 
 void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t last)
@@ -201,7 +201,7 @@ void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, 
         (prefix == 0 || memcmp(elements, shard->check->lists[key].elements, prefix * sizeof *elements) == 0))
         return;
     chronos_add_suspect(shard,
-                        &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, prefix, 0, 0});
+                        &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, prefix, 0, 0, 0});
 }
 
 /* ---- both ---- */

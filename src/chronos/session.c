@@ -30,7 +30,7 @@ static bool is_later(const struct chronos *check, uint32_t t, const struct lates
     return !check->si && (history->flags[t] & ISO_POINT) && !latest->point;
 }
 
-static void add_session_violation(struct iso_verdict *verdict, uint32_t transaction, uint32_t other)
+void chronos_add_session(struct iso_verdict *verdict, uint32_t transaction, uint32_t other)
 {
     iso_verdict_add(verdict, &(struct iso_violation){.axiom = ISO_SESSION,
                                                      .transaction = transaction,
@@ -49,7 +49,7 @@ static void check_next(struct chronos *check, struct iso_verdict *verdict, uint3
         return;
     if (latest->transaction != ISO_NONE &&
         !(check->si ? follows_si(history, t, latest) : follows_ser(history, t, latest)))
-        add_session_violation(verdict, t, latest->transaction);
+        chronos_add_session(verdict, t, latest->transaction);
     if (is_later(check, t, latest))
         *latest = (struct latest){t, history->cts[t], history->flags[t] & ISO_POINT};
 }

@@ -48,8 +48,8 @@ static __attribute__((noinline, cold)) void wrong_read(struct chronos_shard *sha
                                                        uint32_t transaction, uint32_t operation)
 {
     if (key->accessor != transaction) {
-        chronos_add_suspect(shard,
-                            &(struct chronos_suspect){transaction, operation, key->value, key->writer, ISO_NONE, 0, 0});
+        chronos_add_suspect(
+            shard, &(struct chronos_suspect){transaction, operation, key->value, key->writer, ISO_NONE, 0, 0, 0});
     } else if (key->int_found != transaction) {
         key->int_found = transaction;
         chronos_add_int(shard, transaction, operation, key->last);

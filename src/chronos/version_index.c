@@ -164,16 +164,14 @@ uint32_t chronos_initial_version(const struct chronos_index *index, uint32_t key
                                                        : chronos_initial_value(index->check, key);
 }
 
-/* The place of the key's first version whose cts is not below the bound. */
-static uint32_t place_of(const struct chronos_index *index, uint32_t key, uint64_t bound)
+uint32_t chronos_place_of(const struct chronos_index *index, uint32_t key, uint64_t bound)
 {
     uint32_t low = index->first[key], high = index->first[key + 1];
     ISO_BISECT(low, high, middle, index->versions[middle].cts < bound);
     return low;
 }
 
-/* Where in `by_value` the first version with that value stands whose place is `place` or above. */
-static uint32_t find_value(const struct chronos_index *index, const struct chronos_look *look, uint32_t place)
+uint32_t chronos_find_value(const struct chronos_index *index, const struct chronos_look *look, uint32_t place)
 {
     uint32_t low = index->first[look->key], high = index->first[look->key + 1];
     const struct chronos_version *versions = index->versions;
@@ -203,7 +201,7 @@ static uint32_t value_at(const struct chronos_index *index, const struct chronos
 /* The start of the versions that share the cts of the one before `end`. */
 static uint32_t start_of_group(const struct chronos_index *index, uint32_t key, uint32_t end)
 {
-    return place_of(index, key, index->versions[end - 1].cts);
+    return chronos_place_of(index, key, index->versions[end - 1].cts);
 }
 
 static bool is_only_of(const struct chronos_index *index, uint32_t start, uint32_t end, uint32_t reader)
@@ -214,13 +212,13 @@ static bool is_only_of(const struct chronos_index *index, uint32_t start, uint32
 /* Whether a version of places `start` to `end` has the value. */
 static bool group_has(const struct chronos_index *index, const struct chronos_look *look, uint32_t start, uint32_t end)
 {
-    uint32_t found = value_at(index, look, find_value(index, look, start), 1);
+    uint32_t found = value_at(index, look, chronos_find_value(index, look, start), 1);
     return found != ISO_NONE && found < end;
 }
 
 bool chronos_right_at(const struct chronos_index *index, const struct chronos_look *look, uint64_t bound)
 {
-    uint32_t first = index->first[look->key], end = place_of(index, look->key, bound);
+    uint32_t first = index->first[look->key], end = chronos_place_of(index, look->key, bound);
     bool may_precede = index->are_positions;
     if (look->is_of_nobody)
         return false;
@@ -245,7 +243,7 @@ uint64_t chronos_first_right(const struct chronos_index *index, const struct chr
         return 0;
     if (chronos_right_at(index, look, low))
         return low;
-    uint32_t found = value_at(index, look, find_value(index, look, place_of(index, look->key, low)), 1);
+    uint32_t found = value_at(index, look, chronos_find_value(index, look, chronos_place_of(index, look->key, low)), 1);
     return found != ISO_NONE && index->versions[found].cts < high ? index->versions[found].cts + 1 : 0;
 }
 
@@ -259,15 +257,15 @@ static uint64_t next_cts(const struct chronos_index *index, const struct chronos
 
 uint64_t chronos_last_right(const struct chronos_index *index, const struct chronos_look *look, uint64_t high)
 {
-    uint32_t first = index->first[look->key], end = place_of(index, look->key, high);
+    uint32_t first = index->first[look->key], end = chronos_place_of(index, look->key, high);
     if (look->is_of_nobody)
         return 0;
     if (chronos_right_at(index, look, high))
         return high;
-    uint32_t at = find_value(index, look, end);
+    uint32_t at = chronos_find_value(index, look, end);
     uint32_t found = at > first ? value_at(index, look, at - 1, -1) : ISO_NONE, behind = first;
     if (found != ISO_NONE)
-        behind = place_of(index, look->key, index->versions[found].cts + 1);
+        behind = chronos_place_of(index, look->key, index->versions[found].cts + 1);
     else if (look->value != chronos_initial_version(index, look->key))
         return 0;
     return next_cts(index, look, behind) + index->are_positions;
@@ -275,7 +273,7 @@ uint64_t chronos_last_right(const struct chronos_index *index, const struct chro
 
 uint32_t chronos_newest_below(const struct chronos_index *index, uint32_t key, uint32_t reader, uint64_t bound)
 {
-    uint32_t end = place_of(index, key, bound);
+    uint32_t end = chronos_place_of(index, key, bound);
     if (end > index->first[key] && index->versions[end - 1].writer == reader)
         end--;
     return end > index->first[key] ? end - 1 : ISO_NONE;

@@ -40,6 +40,13 @@ struct chronos_look {
 };
 struct chronos_look chronos_look_of(const struct chronos_index *index, const struct chronos_extra *read);
 
+/* The place of the key's first version whose cts is not below the bound. */
+uint32_t chronos_place_of(const struct chronos_index *index, uint32_t key, uint64_t bound);
+
+/* Where in `by_value` the first version with the value that was read stands whose place is `place` or above; or the end
+ * of the versions with that value. */
+uint32_t chronos_find_value(const struct chronos_index *index, const struct chronos_look *look, uint32_t place);
+
 bool chronos_right_at(const struct chronos_index *index, const struct chronos_look *look, uint64_t bound);
 
 /* The first bound from `low` to `high`, or the last one, at which the read is right; 0: none. `low` is not 0. */

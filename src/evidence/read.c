@@ -17,7 +17,7 @@ struct reader {
     struct iso_evidence *evidence;
     struct iso_error *error;
     struct iso_number_map by_tid; /* transactions */
-    bool header, last_is_lemma;
+    bool header, last_is_lemma, last_is_choice;
 };
 
 /* What stands wrong in the file ... */
@@ -157,6 +157,33 @@ static bool read_operation(struct reader *reader, uint32_t *transaction, uint32_
     return end_array(reader);
 }
 
+/* The number of an operation in its transaction, which may be known only later: 1 + the number. */
+static bool read_op(struct reader *reader, uint32_t *op)
+{
+    struct iso_json_number number;
+    if (!iso_json_integer(&reader->json, &number))
+        return false;
+    if (number.negative || number.bits >= ISO_NONE - 1)
+        return wrong(reader, "an operation's number");
+    *op = (uint32_t)number.bits + 1;
+    return true;
+}
+
+/* From the number to 1 + the operation. */
+static bool find_op(struct reader *reader, uint32_t transaction, uint32_t *op)
+{
+    const struct iso_history *history = reader->history;
+    if (!*op || transaction >= history->transaction_count)
+        return true;
+    uint32_t first = history->first_operation[transaction], end = history->first_operation[transaction + 1];
+    if (*op > end - first) {
+        struct iso_json_text text = {"beyond its transaction's last", 29};
+        return missing(reader, "an operation", &text);
+    }
+    *op += first;
+    return true;
+}
+
 static int find_name(const char *const *names, int count, const struct iso_json_text *text)
 {
     for (int i = 0; i < count; i++) {
@@ -191,27 +218,35 @@ static bool read_literal(struct reader *reader)
                 return false;
             continue;
         }
+        if (iso_json_is(&name, "op") && !literal.read) {
+            if (!read_op(reader, &literal.read))
+                return false;
+            continue;
+        }
         int found = find_name(evidence_literal_names, EVIDENCE_LITERALS, &name);
         if (found < 0 || kind >= 0)
             return wrong(reader,
                          "one of \"order\", \"reads\", \"not_reads\", \"before\", \"placed\", \"not_placed\", and "
-                         "\"key\"");
+                         "\"key\", \"op\"");
         kind = found;
         literal.kind = (enum iso_literal_kind)kind;
         if (!read_terms(reader, &literal))
             return false;
     }
     bool reads = literal.kind == ISO_LITERAL_READS || literal.kind == ISO_LITERAL_NOT_READS;
-    if (reader->json.code == ISO_JSON_FINE && (kind < 0 || (literal.b == ISO_NONE && !reads) ||
-                                               (literal.key == ISO_NONE) != (literal.kind == ISO_LITERAL_BEFORE)))
+    if (reader->json.code == ISO_JSON_FINE &&
+        (kind < 0 || (literal.b == ISO_NONE && !reads) ||
+         (literal.key == ISO_NONE) != (literal.kind == ISO_LITERAL_BEFORE) || (literal.read && !reads)))
         return wrong(reader, "a whole literal");
+    if (reader->json.code == ISO_JSON_FINE && !find_op(reader, literal.a, &literal.read))
+        return false;
     iso_evidence_literal(reader->evidence, literal);
     return reader->json.code == ISO_JSON_FINE;
 }
 
-enum { TYPE = 1, FROM = 2, TO = 4, KEY = 8, VIA = 16 };
+enum { TYPE = 1, FROM = 2, TO = 4, KEY = 8, VIA = 16, OP = 32 };
 
-static const char *const edge_members[] = {"type", "from", "to", "key", "via"};
+static const char *const edge_members[] = {"type", "from", "to", "key", "via", "op"};
 
 static bool read_edge(struct reader *reader)
 {
@@ -224,7 +259,7 @@ static bool read_edge(struct reader *reader)
         return false;
     while (iso_json_member(json, &name)) {
         bool fine;
-        if (!mark(reader, edge_members, 5, &name, &seen)) {
+        if (!mark(reader, edge_members, 6, &name, &seen)) {
             fine = false;
         } else if (iso_json_is(&name, "type")) {
             fine = iso_json_string(json, &text) && (kind = find_name(evidence_edge_names, EVIDENCE_EDGES, &text)) >= 0;
@@ -235,9 +270,11 @@ static bool read_edge(struct reader *reader)
             fine = read_event(reader, &edge.to);
         } else if (iso_json_is(&name, "key")) {
             fine = read_key(reader, &edge.key);
+        } else if (iso_json_is(&name, "op")) {
+            fine = read_op(reader, &edge.read);
         } else {
             fine = iso_json_is(&name, "via") ? read_transaction(reader, true, &edge.via)
-                                             : wrong(reader, "type, from, to, key or via");
+                                             : wrong(reader, "type, from, to, key, via or op");
         }
         if (!fine)
             return false;
@@ -245,8 +282,12 @@ static bool read_edge(struct reader *reader)
     unsigned expected = TYPE | FROM | TO;
     if (kind == ISO_EDGE_WR || kind == ISO_EDGE_WW || kind == ISO_EDGE_RW)
         expected |= KEY | (kind == ISO_EDGE_RW ? VIA : 0);
+    if (kind == ISO_EDGE_WR || kind == ISO_EDGE_RW)
+        expected |= seen & OP;
     if (json->code == ISO_JSON_FINE && (kind < 0 || seen != expected))
         return wrong(reader, "a whole edge");
+    if (json->code == ISO_JSON_FINE && !find_op(reader, (kind == ISO_EDGE_RW ? edge.from : edge.to) / 2, &edge.read))
+        return false;
     edge.kind = (enum iso_edge_kind)(kind < 0 ? 0 : kind);
     iso_evidence_edge(reader->evidence, edge);
     return json->code == ISO_JSON_FINE;
@@ -308,7 +349,9 @@ static bool read_subject(struct reader *reader)
     if (!read_operation(reader, &transaction, &operation))
         return false;
     struct iso_evidence *evidence = reader->evidence;
-    if (reader->last_is_lemma) {
+    if (reader->last_is_choice) {
+        evidence->choices[evidence->choice_count - 1].operation = operation;
+    } else if (reader->last_is_lemma) {
         evidence->lemmas[evidence->lemma_count - 1].operation = operation;
     } else {
         evidence->finding.transaction = transaction;
@@ -317,14 +360,27 @@ static bool read_subject(struct reader *reader)
     return true;
 }
 
-enum { ORDER = 1, FINDING = 2, LEMMA = 4, LITERALS = 8, EDGES = 16, READ = 32, OTHER = 64 };
+/* {"saw":tid,"read":[tid,op]} */
+static bool start_choice(struct reader *reader)
+{
+    struct iso_choice choice = {.operation = ISO_NONE, .writer = ISO_NONE};
+    if (!read_transaction(reader, true, &choice.writer))
+        return false;
+    iso_evidence_add_choice(reader->evidence, choice);
+    reader->last_is_choice = true;
+    return true;
+}
 
-static const char *const body_members[] = {"order", "finding", "lemma", "literals", "edges", "read", "other"};
+enum { ORDER = 1, FINDING = 2, LEMMA = 4, LITERALS = 8, EDGES = 16, READ = 32, OTHER = 64, SAW = 128 };
+
+static const char *const body_members[] = {"order", "finding", "lemma", "literals", "edges", "read", "other", "saw"};
 
 /* Which members a line has: all that its kind has, and no other. */
 static bool is_whole(const struct reader *reader, unsigned seen)
 {
     const struct iso_evidence *evidence = reader->evidence;
+    if (reader->last_is_choice)
+        return seen == (SAW | READ);
     if (!reader->last_is_lemma)
         return seen == ORDER || seen == (FINDING | READ | OTHER);
     const struct iso_lemma *lemma = &evidence->lemmas[evidence->lemma_count - 1];
@@ -339,12 +395,12 @@ static bool read_body(struct reader *reader)
     struct iso_json_text name;
     unsigned seen = 0;
     bool begun = false;
-    reader->last_is_lemma = false;
+    reader->last_is_lemma = reader->last_is_choice = false;
     if (!iso_json_enter_object(&reader->json))
         return false;
     while (iso_json_member(&reader->json, &name)) {
         bool fine;
-        if (!mark(reader, body_members, 7, &name, &seen))
+        if (!mark(reader, body_members, 8, &name, &seen))
             fine = false;
         else if (!begun && iso_json_is(&name, "order"))
             fine = read_each(reader, add_event);
@@ -352,6 +408,8 @@ static bool read_body(struct reader *reader)
             fine = start_finding(reader);
         else if (!begun && iso_json_is(&name, "lemma"))
             fine = start_lemma(reader);
+        else if (!begun && iso_json_is(&name, "saw"))
+            fine = start_choice(reader);
         else if (reader->last_is_lemma && iso_json_is(&name, "literals"))
             fine = read_each(reader, read_literal);
         else if (reader->last_is_lemma && iso_json_is(&name, "edges"))
@@ -361,13 +419,14 @@ static bool read_body(struct reader *reader)
         else if (begun && iso_json_is(&name, "other"))
             fine = read_transaction(reader, true, &reader->evidence->finding.other);
         else
-            fine = wrong(reader, "\"order\", \"finding\" or \"lemma\" first, and then what belongs to it");
+            fine = wrong(reader, "\"order\", \"saw\", \"finding\" or \"lemma\" first, and then what belongs to it");
         if (!fine)
             return false;
         begun = true;
     }
     if (reader->json.code == ISO_JSON_FINE && !is_whole(reader, seen))
-        return wrong(reader, "a whole order, finding (read, other) or lemma (literals, and edges or read)");
+        return wrong(reader,
+                     "a whole order, choice (saw, read), finding (read, other) or lemma (literals, and edges or read)");
     return reader->json.code == ISO_JSON_FINE;
 }
 

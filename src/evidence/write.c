@@ -39,6 +39,12 @@ static void write_read(struct writer *writer, uint32_t transaction, uint32_t ope
     iso_output_format(writer->output, ",%" PRIu32 "]", operation - writer->history->first_operation[transaction]);
 }
 
+/* Of the transaction that reads, where each read is one of its own. */
+static void write_op(struct writer *writer, uint32_t transaction, uint32_t read)
+{
+    iso_output_format(writer->output, ",\"op\":%" PRIu32, read - 1 - writer->history->first_operation[transaction]);
+}
+
 static void write_order(struct writer *writer)
 {
     const struct iso_evidence *evidence = writer->evidence;
@@ -48,6 +54,15 @@ static void write_order(struct writer *writer)
         if ((i + 1) % EVENTS_A_LINE == 0 || i + 1 == evidence->event_count)
             LITERAL(writer->output, "]}\n");
     }
+}
+
+static void write_choice(struct writer *writer, const struct iso_choice *choice)
+{
+    uint32_t transaction = iso_history_owner(writer->history, choice->operation);
+    LITERAL(writer->output, "{\"saw\":");
+    write_tid(writer, choice->writer);
+    write_read(writer, transaction, choice->operation);
+    LITERAL(writer->output, "}\n");
 }
 
 static void write_literal(struct writer *writer, const struct iso_literal *literal)
@@ -63,6 +78,8 @@ static void write_literal(struct writer *writer, const struct iso_literal *liter
     iso_output_char(writer->output, ']');
     if (literal->key != ISO_NONE)
         write_key(writer, literal->key);
+    if (literal->read)
+        write_op(writer, literal->a, literal->read);
     iso_output_char(writer->output, '}');
 }
 
@@ -78,6 +95,8 @@ static void write_edge(struct writer *writer, const struct iso_edge *edge)
         LITERAL(writer->output, ",\"via\":");
         write_tid(writer, edge->via);
     }
+    if (edge->read)
+        write_op(writer, (edge->kind == ISO_EDGE_RW ? edge->from : edge->to) / 2, edge->read);
     iso_output_char(writer->output, '}');
 }
 
@@ -125,6 +144,8 @@ void iso_evidence_write(struct iso_output *output, const struct iso_history *his
         write_order(&writer);
     else if (evidence->finding.kind != ISO_FINDING_NONE)
         write_finding(&writer, &evidence->finding);
+    for (uint32_t i = 0; evidence->accepts && i < evidence->choice_count; i++)
+        write_choice(&writer, &evidence->choices[i]);
     for (uint32_t i = 0; !evidence->accepts && i < evidence->lemma_count; i++)
         write_lemma(&writer, &evidence->lemmas[i]);
 }

@@ -60,6 +60,14 @@ static void put_moment(struct iso_argument *argument, const struct read *read)
                         : read->moment.lock    ? " under a lock, so just below its commit at"
                                                : ", from its snapshot at";
     bool is_row, of_set = iso_history_in_range(read->history, read->operation, &is_row);
+    if (read->claim->knowledge) {
+        argue_step(argument,
+                   "%T read %s%K in its %O. At level %s commits have the order of their timestamps, and "
+                   "a read may be of no older version than those whose writers it has to know of.",
+                   read->reader, of_set ? "a range that covers " : "", read->key, read->reader, read->operation,
+                   read->claim->knowledge);
+        return;
+    }
     if (read->claim->has_moments) {
         argue_step(argument, "%T read %s%K in its %O.", read->reader, of_set ? "a range that covers " : "", read->key,
                    read->reader, read->operation);
@@ -88,6 +96,23 @@ static uint32_t versions_after(const struct iso_argument *argument, const struct
     return after;
 }
 
+/* Why the reader has to know of a writer: the shortest reason that can be seen. */
+static void put_knowledge(struct iso_argument *argument, const struct read *read, uint32_t writer, uint32_t write)
+{
+    const struct iso_history *history = read->history;
+    bool is_read = false;
+    for (uint32_t o = history->first_operation[read->reader]; o < history->first_operation[read->reader + 1]; o++) {
+        for (uint32_t w = history->first_operation[writer]; w < history->first_operation[writer + 1]; w++)
+            is_read |= history->key[o] == history->key[w] && !iso_kind_writes(history->kind[o]) &&
+                       iso_kind_of(history, w) == ISO_WRITE && history->value[o] == history->value[w];
+    }
+    argue_step(argument, "%T %W and committed at %M. %T has to know of it: %s.", writer, write, history->cts[writer],
+               read->reader,
+               history->session[writer] == history->session[read->reader] ? "it is of the same session, and came before"
+               : is_read                                                  ? "it read what that wrote"
+                         : "its session, or what it had read, knew of it");
+}
+
 static void put_expected(struct iso_argument *argument, const struct read *read)
 {
     const struct iso_party *writer = &read->claim->writer_expected;
@@ -96,6 +121,8 @@ static void put_expected(struct iso_argument *argument, const struct read *read)
                    &read->claim->expected);
         return;
     }
+    if (read->claim->knowledge && !has_version(read, writer))
+        return;
     if (!has_version(read, writer)) {
         argue_step(argument, "No version of %k was committed %s %M: %T had to read %C, the initial value of %k.",
                    read->key, read->visible, read->moment.at, read->reader, &read->claim->expected, read->key);
@@ -105,6 +132,10 @@ static void put_expected(struct iso_argument *argument, const struct read *read)
     uint64_t cts = read->history->cts[writer->transaction];
     if (write == ISO_NONE)
         return;
+    if (read->claim->knowledge) {
+        put_knowledge(argument, read, writer->transaction, write);
+        return;
+    }
     argue_step(argument, "%T %W and committed at %M, %s %M: %T sees it.", writer->transaction, write, cts,
                read->visible, read->moment.at, read->reader);
     if (!versions_after(argument, read, writer->transaction))
@@ -125,7 +156,17 @@ static void put_actual(struct iso_argument *argument, const struct read *read)
                    &claim->actual);
     if (read->claim->is_past)
         argue_step(argument, "No earlier moment has all that it read before, and %C.", &claim->actual);
-    if (!strcmp(kind, "stale") && has_version(read, writer))
+    if (read->claim->knowledge && !strcmp(kind, "stale") && has_version(read, writer))
+        argue_step(argument,
+                   "However, it read %C, the version that %T had committed at %M, which is older: a "
+                   "contradiction.",
+                   &claim->actual, by, cts);
+    else if (read->claim->knowledge && !strcmp(kind, "future") && has_version(read, writer))
+        argue_step(argument,
+                   "It read %C, which %T committed only at %M, after %T, or after its session's next commit: a "
+                   "contradiction.",
+                   &claim->actual, by, cts, read->reader);
+    else if (!strcmp(kind, "stale") && has_version(read, writer))
         argue_step(argument,
                    "However, it read %C, the version that %T had committed at %M, which was replaced by then: "
                    "a contradiction.",

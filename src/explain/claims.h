@@ -40,6 +40,7 @@ struct iso_claim_edge {
 struct iso_claim {
     const struct iso_wrong *wrong;
     bool is_serial;                     /* its level is one of the serializable ones */
+    const char *knowledge;              /* its level, if that says which writers a read has to know of; else NULL */
     bool has_moments, is_past;          /* a read with a choice of moments; at `stale` those up to the first one */
     uint64_t first_moment, last_moment; /* UINT64_MAX: without an end */
     bool is_tentative;                  /* may still be retracted */

@@ -343,10 +343,18 @@ void join_emit_changes(struct iso_join *join, const struct join_transaction *tra
 
 /* ---- what was there before ---- */
 
+/* A row and its cells, which one message said, are one transaction, if nothing came between them. */
+static bool adds_to_last(const struct join_started *last, const struct iso_history *history, uint64_t origin, int which)
+{
+    return last->origin == origin && history->transaction_count &&
+           last->transaction[which] == history->transaction_count;
+}
+
 static void emit_version(struct iso_join *join, const char *what, uint32_t key, iso_atom value, uint64_t cts,
                          uint64_t origin)
 {
     struct target targets[] = {{&join->out.block, false}, {&join->out.joined, true}};
+    struct join_started *last = &join->start.last;
     char name[NAME_BYTES], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *text = iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
@@ -356,11 +364,17 @@ static void emit_version(struct iso_join *join, const char *what, uint32_t key, 
         snprintf(name, sizeof name, "cdc:%s:%u", what, key);
     join->stats.initial_versions++;
     for (int i = 0; i < (join->options.keep_joined ? 2 : 1); i++) {
-        begin(&targets[i], name, strlen(name), cts, origin);
+        bool is_new = cts != ISO_JOIN_START || !adds_to_last(last, targets[i].history, origin, i);
+        if (is_new)
+            begin(&targets[i], name, strlen(name), cts, origin);
         operate(join, &targets[i], value == ISO_ABSENT ? ISO_DELETE : ISO_WRITE, key, value);
-        if (!i)
-            add_transaction(join);
+        last->transaction[i] = targets[i].history->transaction_count;
+        if (i || !is_new)
+            continue;
+        join->stats.initial_transactions++;
+        add_transaction(join);
     }
+    last->origin = origin;
 }
 
 void join_emit_initial(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin, bool delivered)

@@ -171,6 +171,11 @@ bool iso_join_initial_is_known(const struct iso_join *join)
            (join->start.complete && join->start.snapshots);
 }
 
+bool iso_join_start_is_settled(const struct iso_join *join)
+{
+    return join->start.complete || iso_join_initial_is_known(join);
+}
+
 static void set_initial(struct iso_join *join, uint32_t key, enum join_initial how)
 {
     struct join_key *state = &join->keys.list[key];

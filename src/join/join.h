@@ -166,19 +166,20 @@ struct iso_join_stats {
     uint64_t late_records;  /* arrived when their transaction had been finished without them: not judged */
     uint64_t records;       /* of clients, that arrived */
     uint64_t records_gone[ISO_RECORD_CLASSES], rows_gone[ISO_ROW_CLASSES], reads_gone[ISO_READ_CLASSES];
-    uint64_t row_events;        /* rows that arrived */
-    uint64_t reads;             /* of clients' records */
-    uint64_t reads_given;       /* of them, those that the engine has */
-    uint64_t before_reads;      /* before images given as reads, where there are no clients */
-    uint64_t waiting_aborted;   /* records that waited only in case rows of them arrive: iso_join_count_waiting */
-    uint64_t adopted;           /* records that took writes from the stream */
-    uint64_t initial_versions;  /* given to the engine as transactions: a key's state before the stream */
-    uint64_t epochs;            /* times that a table's rows changed their columns */
-    uint64_t incomparable;      /* writes whose row has other columns than the client says */
-    uint64_t gaps;              /* rows of a snapshot that contradict what was streamed */
-    uint64_t snapshots_again;   /* times that one began in a partition behind changes */
-    uint64_t queries_forgotten; /* that the joined history has no more, since the order of own writes is not known */
-    uint64_t probes;            /* transactions and reads among the engine's that are ours */
+    uint64_t row_events;           /* rows that arrived */
+    uint64_t reads;                /* of clients' records */
+    uint64_t reads_given;          /* of them, those that the engine has */
+    uint64_t before_reads;         /* before images given as reads, where there are no clients */
+    uint64_t waiting_aborted;      /* records that waited only in case rows of them arrive: iso_join_count_waiting */
+    uint64_t adopted;              /* records that took writes from the stream */
+    uint64_t initial_versions;     /* given to the engine: a key's state before the stream, */
+    uint64_t initial_transactions; /* in that many transactions */
+    uint64_t epochs;               /* times that a table's rows changed their columns */
+    uint64_t incomparable;         /* writes whose row has other columns than the client says */
+    uint64_t gaps;                 /* rows of a snapshot that contradict what was streamed */
+    uint64_t snapshots_again;      /* times that one began in a partition behind changes */
+    uint64_t queries_forgotten;    /* that the joined history has no more, since the order of own writes is not known */
+    uint64_t probes;               /* transactions and reads among the engine's that are ours */
     uint64_t probe_reads;
     uint64_t waiting_transactions, waiting_records, waiting_rows, oldest_ms; /* now */
     uint64_t waiting_row_events, waiting_reads; /* the same, counted one by one: iso_join_count_waiting */
@@ -201,6 +202,9 @@ bool iso_join_promises_order(const char *kind);
 
 /* Whether all that was there before the stream has been said, so that nothing else was. */
 bool iso_join_initial_is_known(const struct iso_join *join);
+
+/* Whether that is known, or will never be. */
+bool iso_join_start_is_settled(const struct iso_join *join);
 
 /* Whether inputs of the join's change streams have watermarks that the pipeline's must wait for. */
 bool iso_join_has_watermarks(const struct iso_join *join);

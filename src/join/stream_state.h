@@ -47,6 +47,12 @@ struct join_begun {
 };
 
 /* The state before the stream (initial.c). */
+/* What one message said of a row and its cells: the last transaction of the block, and of the joined history. */
+struct join_started {
+    uint64_t origin;
+    uint32_t transaction[2]; /* its number + 1 */
+};
+
 struct join_start {
     bool streams;     /* changes stream: a first snapshot was sent whole */
     bool snapshots;   /* rows of a first snapshot have arrived, or its end */
@@ -56,6 +62,7 @@ struct join_start {
     uint64_t xid;     /* the least that took one; 0: not known */
     uint32_t asked;   /* keys that are JOIN_INITIAL_ASKED */
     uint32_t learned; /* keys that are JOIN_INITIAL_LEARNED */
+    struct join_started last;
 };
 
 /* The cells that follow the row which arrived last, and what became of it. */

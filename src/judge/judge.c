@@ -5,6 +5,7 @@
 #include "aion/aion.h"
 #include "base/memory.h"
 #include "chronos/chronos.h"
+#include "iso/weak.h"
 #include "rowsets/rowsets.h"
 
 void iso_judge_options_init(struct iso_judge_options *options)
@@ -35,13 +36,15 @@ static enum iso_status need_no_stream(const struct iso_history *history, struct 
 
 enum iso_status iso_judge_finish(struct iso_history *history, uint64_t *repeats, struct iso_error *error)
 {
+    struct iso_rowsets_options known;
     enum iso_status status = need_no_stream(history, error);
+    judge_know_columns(&known);
     if (status == ISO_OK && repeats)
         *repeats = iso_history_drop_repeats(history);
     if (status == ISO_OK)
         status = iso_history_finish(history, error);
     if (status == ISO_OK)
-        iso_rowsets_imply(history);
+        iso_rowsets_imply(history, &known);
     return status;
 }
 
@@ -61,8 +64,11 @@ static bool timestamps_judge(const struct iso_judge_options *options, const stru
 {
     if (options->engine != ISO_JUDGE_AUTO)
         return options->engine != ISO_JUDGE_POLYGRAPH;
-    return iso_level_judged_by(iso_model_level(options->order.model), ISO_BY_CHRONOS) &&
-           history->without_sts == ISO_NONE && history->without_cts == ISO_NONE;
+    /* Of a guarantee any order is asked: start timestamps say nothing of it. */
+    enum iso_level level = iso_model_level(options->order.model);
+    bool by_order = level != ISO_RC && iso_level_judged_by(level, ISO_BY_WEAK);
+    return iso_level_judged_by(level, ISO_BY_CHRONOS) && !by_order && history->without_sts == ISO_NONE &&
+           history->without_cts == ISO_NONE;
 }
 
 enum iso_judge_route iso_judge_route(const struct iso_judge_options *options, const struct iso_history *finished)
@@ -145,6 +151,8 @@ static enum iso_status ask_polygraph(const struct iso_judge_options *options, bo
             iso_model_name(order->model));
     judgement->has_result = true;
     iso_polygraph_result_init(&judgement->result);
+    if (iso_level_judged_by(iso_model_level(order->model), ISO_BY_WEAK))
+        return iso_weak_check(judgement->history, order, &judgement->result, error);
     return versions_by_commit ? ask_without_touches(judgement, error)
                               : iso_polygraph_check(judgement->history, order, &judgement->result, error);
 }
@@ -206,6 +214,9 @@ enum iso_status iso_judge(const struct iso_history *finished, const struct iso_j
     case ISO_JUDGE_BOTH:
         return seek_order(options, judgement, error);
     case ISO_JUDGE_ORDER:
+        if (iso_level_check(iso_model_level(options->order.model), ISO_BY_ANY_ORDER, "a history without timestamps",
+                            "--level", error) != ISO_OK)
+            return error->status;
         return judge_order(options, false, judgement, error);
     case ISO_JUDGE_TIMES:
         break;

@@ -4,7 +4,12 @@
 
 #include "judge/judge.h"
 
+struct iso_rowsets_options;
+
 /* queries.c */
+/* What a file's columns are. */
+void judge_know_columns(struct iso_rowsets_options *options);
+
 /* Judges the queries at their moments, into a verdict that is not concluded. */
 void judge_queries(enum iso_level level, struct iso_verdict *verdict);
 

@@ -77,6 +77,13 @@ static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
     return (struct iso_scalar_type){.text = ISO_TEXT_DISTINCT};
 }
 
+void judge_know_columns(struct iso_rowsets_options *options)
+{
+    iso_rowsets_options_init(options);
+    options->texts = ISO_TEXT_ORDERED;
+    options->type_of = type_of;
+}
+
 /* Where the rows of one query may be of several moments, or of none in particular, nothing is said of rows that it did
  * not return. */
 static void leave_queries(struct iso_verdict *verdict)
@@ -102,12 +109,10 @@ void judge_queries(enum iso_level level, struct iso_verdict *verdict)
     struct iso_rowsets_options asked;
     struct iso_rowsets_stats stats;
     struct asking asking = {.verdict = verdict};
-    iso_rowsets_options_init(&asked);
+    judge_know_columns(&asked);
     asked.level = level == ISO_SER ? ISO_SER : ISO_SI;
     asked.scan_limit = verdict->history->ranges.limit;
     asked.on_finding = take_finding;
-    asked.texts = ISO_TEXT_ORDERED;
-    asked.type_of = type_of;
     asked.context = &asking;
     iso_rowsets_check(verdict->history, &asked, &stats);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)

@@ -246,13 +246,13 @@ static void correct_joined(const struct iso_pipeline *pipeline, struct iso_pipel
     stats->unjudged[ISO_UNJUDGED_DDL] += stats->absent_altered;
     for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
         stats->unjudged[reason] += stats->excused[reason];
-    engine->transactions = less(engine->transactions, stats->join.probes + stats->join.initial_versions);
+    engine->transactions = less(engine->transactions, stats->join.probes + stats->join.initial_transactions);
     engine->reads_judged = less(engine->reads_judged, stats->join.probe_reads + stats->absent_altered +
                                                           stats->excused_reads + stats->left_out_reads);
     engine->reads_unjudged +=
         stats->absent_altered + stats->excused_reads + stats->join.reads_gone[ISO_READS_OWN_ORDER];
     engine->operations = less(engine->operations, stats->join.probe_reads + stats->join.initial_versions);
-    engine->foreign = less(engine->foreign, stats->join.initial_versions);
+    engine->foreign = less(engine->foreign, stats->join.initial_transactions);
     engine->counts[ISO_EXT] = less(engine->counts[ISO_EXT], pipeline->reports.cdc.from_engine + stats->absent_altered +
                                                                 pipeline->altered.absent_count);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)

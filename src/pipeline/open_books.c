@@ -47,7 +47,7 @@ static void open_rows(const struct opening *opening)
 static void open_taken(const struct opening *opening, uint64_t *of)
 {
     const struct iso_aion_stats *engine = opening->engine;
-    uint64_t initial = opening->join->initial_versions, foreign = engine->foreign - initial;
+    uint64_t initial = opening->join->initial_transactions, foreign = engine->foreign - initial;
     uint64_t no_start = opening->join->without_start < foreign ? opening->join->without_start : foreign;
     uint64_t rest = engine->transactions - initial - opening->join->probes - foreign;
     of[ISO_BOOK_FOREIGN] = foreign - no_start;
@@ -65,7 +65,7 @@ static void open_taken(const struct opening *opening, uint64_t *of)
 
 static void open_transactions(const struct opening *opening)
 {
-    uint64_t ours = opening->join->probes + opening->join->initial_versions;
+    uint64_t ours = opening->join->probes + opening->join->initial_transactions;
     opening->books->came[ISO_UNIT_TRANSACTIONS] = opening->intake->given - ours;
     open_taken(opening, opening->books->of[ISO_UNIT_TRANSACTIONS]);
 }

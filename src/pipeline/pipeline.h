@@ -139,6 +139,9 @@ void iso_pipeline_spell(struct iso_pipeline *pipeline, struct iso_history *histo
  * many reads. */
 uint64_t iso_pipeline_drop_unclear(struct iso_pipeline *pipeline, struct iso_history *history);
 
+/* Adds to a finished history of what left the pipeline what its queries mean where an order is sought (rowsets/rowsets.h). */
+void iso_pipeline_imply_queries(struct iso_pipeline *pipeline, struct iso_history *finished);
+
 /* As iso_join_left_out, with names that stay; false also where there are no change streams. */
 bool iso_pipeline_left_out(const struct iso_pipeline *pipeline, uint32_t number, struct iso_join_left_out *left_out);
 

@@ -155,6 +155,15 @@ void pipeline_need_queries(struct iso_pipeline *pipeline)
     pipeline->queries.engine = iso_rowsets_new(&options);
 }
 
+void iso_pipeline_imply_queries(struct iso_pipeline *pipeline, struct iso_history *finished)
+{
+    struct iso_rowsets_options options;
+    iso_rowsets_options_init(&options);
+    options.type_of = type_of;
+    options.context = pipeline;
+    iso_rowsets_imply(finished, &options);
+}
+
 /* There was something before: which keys were there nobody knows. */
 void pipeline_queries_midway(struct iso_pipeline *pipeline)
 {
@@ -208,19 +217,14 @@ static const struct iso_range *next_query(const struct iso_history *block, uint3
     return NULL;
 }
 
-/* Once it is known that all that was there has been said, that is so of each table that is asked for. */
-static void note_whole(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t transaction)
+/* Until all that was there has been said nothing is judged: as long as that is not sure not to be said. */
+static bool start_is_settled(struct iso_pipeline *pipeline)
 {
-    char buffer[ISO_ATOM_TEXT_MAX];
-    const struct iso_range *query;
-    uint32_t end, next = iso_history_sets_of(block, transaction, &end);
-    if (!pipeline->join || !iso_join_initial_is_known(pipeline->join))
-        return;
-    while ((query = next_query(block, &next, end))) {
-        struct iso_json_text table;
-        table.at = iso_atom_text(&block->atoms, query->table, buffer, &table.length);
-        iso_rowsets_whole(pipeline->queries.engine, table);
+    if (!pipeline->queries.is_whole && (!pipeline->join || iso_join_initial_is_known(pipeline->join))) {
+        pipeline->queries.is_whole = true;
+        iso_rowsets_whole(pipeline->queries.engine);
     }
+    return pipeline->queries.is_whole || iso_join_start_is_settled(pipeline->join);
 }
 
 /* No source has cells: of its rows nothing is kept. */
@@ -240,7 +244,6 @@ void pipeline_queries_add(void *context, const struct iso_history *block, uint32
         leave(pipeline, block, transaction);
         return;
     }
-    note_whole(pipeline, block, transaction);
     iso_rowsets_add(pipeline->queries.engine, transaction);
 }
 
@@ -270,7 +273,7 @@ void pipeline_queries_resolve(struct iso_pipeline *pipeline, const struct iso_at
 
 void pipeline_queries_watermark(struct iso_pipeline *pipeline, uint64_t watermark)
 {
-    if (pipeline->queries.engine)
+    if (pipeline->queries.engine && start_is_settled(pipeline))
         iso_rowsets_watermark(pipeline->queries.engine, watermark);
 }
 
@@ -313,8 +316,10 @@ void pipeline_queries_fit(struct iso_pipeline *pipeline)
 
 void pipeline_queries_end(struct iso_pipeline *pipeline)
 {
-    if (pipeline->queries.engine)
-        iso_rowsets_end(pipeline->queries.engine);
+    if (!pipeline->queries.engine)
+        return;
+    start_is_settled(pipeline);
+    iso_rowsets_end(pipeline->queries.engine);
 }
 
 /* ---- figures ---- */

@@ -16,7 +16,7 @@ static uint32_t begin_of_read(const struct engine *engine, uint32_t read)
 
 static struct iso_literal literal_before(const struct engine *engine, uint32_t from, uint32_t to)
 {
-    return (struct iso_literal){ISO_LITERAL_BEFORE, event_of(engine, from), event_of(engine, to), ISO_NONE};
+    return (struct iso_literal){ISO_LITERAL_BEFORE, event_of(engine, from), event_of(engine, to), ISO_NONE, 0};
 }
 
 struct explanation *explanation_new(struct engine *engine)

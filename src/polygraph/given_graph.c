@@ -220,7 +220,7 @@ static void emit_order(const struct walk *walk, uint32_t earlier, uint32_t later
     iso_evidence_lemma(&engine->result->evidence, ISO_LEMMA_VERSIONS, ISO_NONE);
     iso_evidence_literal(&engine->result->evidence,
                          (struct iso_literal){ISO_LITERAL_ORDER, engine->transactions.in_history[earlier],
-                                              engine->transactions.in_history[later], key});
+                                              engine->transactions.in_history[later], key, 0});
 }
 
 /* Which writes are known to come first, then the cycle. */

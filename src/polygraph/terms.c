@@ -21,13 +21,13 @@ struct iso_literal literal_reads(const struct engine *engine, uint32_t read, uin
 {
     return (struct iso_literal){reads ? ISO_LITERAL_READS : ISO_LITERAL_NOT_READS,
                                 engine->transactions.in_history[engine->reads.transaction[read]],
-                                writer_of(engine, version), engine->reads.key[read]};
+                                writer_of(engine, version), engine->reads.key[read], 0};
 }
 
 struct iso_literal literal_order(const struct engine *engine, uint32_t earlier, uint32_t later)
 {
     return (struct iso_literal){ISO_LITERAL_ORDER, writer_of(engine, earlier), writer_of(engine, later),
-                                engine->versions.key[earlier]};
+                                engine->versions.key[earlier], 0};
 }
 
 struct iso_literal literal_placed(const struct engine *engine, uint32_t placement, bool placed)
@@ -35,13 +35,13 @@ struct iso_literal literal_placed(const struct engine *engine, uint32_t placemen
     const struct placement *item = &engine->placements->items[placement];
     return (struct iso_literal){placed ? ISO_LITERAL_PLACED : ISO_LITERAL_NOT_PLACED,
                                 engine->transactions.in_history[engine->writes.transaction[item->write]], item->at,
-                                engine->writes.key[item->write]};
+                                engine->writes.key[item->write], 0};
 }
 
 struct iso_edge edge_between(const struct engine *engine, enum iso_edge_kind kind, uint32_t from, uint32_t to,
                              uint32_t key)
 {
-    return (struct iso_edge){kind, event_of(engine, from), event_of(engine, to), key, ISO_NONE};
+    return (struct iso_edge){kind, event_of(engine, from), event_of(engine, to), key, ISO_NONE, 0};
 }
 
 struct iso_edge edge_wr(const struct engine *engine, uint32_t read, uint32_t version)

@@ -90,16 +90,16 @@ static void needs_of(struct trimmer *trimmer, const struct iso_edge *edge, int n
     uint32_t from = edge->from / 2, to = edge->to / 2;
     needs[0] = needs[1] = 0;
     if (edge->kind == ISO_EDGE_WR)
-        needs[0] = literal_of(trimmer, (struct iso_literal){ISO_LITERAL_READS, to, from, edge->key});
+        needs[0] = literal_of(trimmer, (struct iso_literal){ISO_LITERAL_READS, to, from, edge->key, 0});
     else if (edge->kind == ISO_EDGE_WW)
-        needs[0] = literal_of(trimmer, (struct iso_literal){ISO_LITERAL_ORDER, from, to, edge->key});
+        needs[0] = literal_of(trimmer, (struct iso_literal){ISO_LITERAL_ORDER, from, to, edge->key, 0});
     else if (edge->kind == ISO_EDGE_BEFORE)
-        needs[0] = literal_of(trimmer, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE});
+        needs[0] = literal_of(trimmer, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE, 0});
     if (edge->kind != ISO_EDGE_RW)
         return;
-    needs[0] = literal_of(trimmer, (struct iso_literal){ISO_LITERAL_READS, from, edge->via, edge->key});
+    needs[0] = literal_of(trimmer, (struct iso_literal){ISO_LITERAL_READS, from, edge->via, edge->key, 0});
     if (edge->via != ISO_NONE)
-        needs[1] = literal_of(trimmer, (struct iso_literal){ISO_LITERAL_ORDER, edge->via, to, edge->key});
+        needs[1] = literal_of(trimmer, (struct iso_literal){ISO_LITERAL_ORDER, edge->via, to, edge->key, 0});
 }
 
 /* ---- one pass ---- */

@@ -164,7 +164,7 @@ static void put_beginning(struct iso_text *text, const struct iso_polygraph_repo
     struct iso_reported_verdict head = {
         .level = iso_model_name(report->model),
         .versions_by_commit = result->evidence.versions_by_commit,
-        .engine = "polygraph",
+        .engine = iso_level_judged_by(iso_model_level(report->model), ISO_BY_WEAK) ? "weak" : "polygraph",
         .outcome = iso_outcome_name(result->outcome),
         .reason = result->outcome == ISO_IS_UNDECIDED ? result->reason : NULL,
     };

@@ -167,7 +167,9 @@ static void put_headline(struct iso_output *output, const struct iso_polygraph_r
     case ISO_IS_UNDECIDED:
         iso_output_format(output, "undecided: %s (%s)\n", level, result->reason);
     }
-    report_put_size(output, report->history, "polygraph", report->seconds_total);
+    report_put_size(output, report->history,
+                    iso_level_judged_by(iso_model_level(report->model), ISO_BY_WEAK) ? "weak" : "polygraph",
+                    report->seconds_total);
 }
 
 void iso_report_polygraph_text(struct iso_output *output, const struct iso_polygraph_report *report, bool quiet)

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "bytes/output.h"
+#include "iso/answers.h"
 #include "iso/polygraph.h"
 #include "iso/verdict.h"
 
@@ -41,6 +42,21 @@ void iso_report_polygraph_json(struct iso_output *output, const struct iso_polyg
 uint32_t iso_report_polygraph_listed(const struct iso_polygraph_report *report);
 void iso_report_polygraph_violation(struct iso_text *text, const struct iso_polygraph_report *report, uint32_t index);
 void iso_report_polygraph_text(struct iso_output *output, const struct iso_polygraph_report *report, bool quiet);
+
+/* What was found, in a word: "G1a", "lost-update"; empty: nothing. */
+void iso_report_anomaly(const struct iso_polygraph_report *report, char anomaly[ISO_ANSWER_ANOMALY]);
+
+/* Answers at several levels: the strongest that hold; `all`: a table of them. */
+struct iso_levels_report {
+    const struct iso_history *history;
+    const struct iso_answers *answers;
+    const char *engine; /* "any-order", "chronos" */
+    bool all, has_least;
+    enum iso_level least; /* that must hold: the verdict is its answer */
+    double seconds_load, seconds_total;
+};
+void iso_report_levels_json(struct iso_output *output, const struct iso_levels_report *report, uint64_t peak_rss_bytes);
+void iso_report_levels_text(struct iso_output *output, const struct iso_levels_report *report, bool quiet);
 
 /* "the snapshot 5:9:6 lacks xid 4, which ...": why two snapshots have no order. At most `size` bytes. */
 void iso_report_snapshot_order(const struct iso_verdict *verdict, const struct iso_violation *violation, char *text,

@@ -148,6 +148,12 @@ static void put_values(struct iso_output *output, const struct iso_history *hist
     iso_output_char(output, '\n');
 }
 
+/* Levels at which a read has to know of writers, and no snapshot says which. */
+static bool is_about_knowledge(enum iso_level level)
+{
+    return iso_level_row(level)->shape == ISO_SHAPE_ARBITRATION && level != ISO_RC;
+}
+
 /* What an EXT kind means, at the level it was judged at. */
 static const char *explain_read(enum iso_violation_kind kind, enum iso_level level)
 {
@@ -157,7 +163,8 @@ static const char *explain_read(enum iso_violation_kind kind, enum iso_level lev
     case ISO_INTERMEDIATE:
         return "Its writer wrote the key again before it committed; nobody else may see what it wrote first.";
     case ISO_FUTURE:
-        return level == ISO_SER  ? "Its writer committed after this transaction, so it comes later in the order."
+        return level == ISO_SER || is_about_knowledge(level)
+                   ? "Its writer committed after this transaction, so it comes later in the order."
                : level == ISO_RC ? "Its writer committed after the last moment that this read may have had."
                                  : "Its writer committed after the snapshot that this read should come from.";
     case ISO_ABSENT_READ:
@@ -169,7 +176,8 @@ static const char *explain_read(enum iso_violation_kind kind, enum iso_level lev
     case ISO_AGGREGATE:
         return "The rows that were there and match give another value.";
     default:
-        return level == ISO_SER ? "An older version: a newer one was committed before this transaction committed."
+        return is_about_knowledge(level) ? "An older version than one whose writer its transaction had to know of."
+               : level == ISO_SER ? "An older version: a newer one was committed before this transaction committed."
                : level == ISO_RC
                    ? "An older version: a newer one was committed before the first moment left to this read."
                : level == ISO_STALE_READS
@@ -257,8 +265,9 @@ static void put_session(struct iso_output *output, const struct iso_verdict *ver
     const struct iso_history *history = verdict->history;
     iso_output_text(output, "a session does not see its own past\n    ");
     report_put_transaction(output, history, violation->transaction);
-    iso_output_text(output, verdict->level == ISO_SER ? " stands in the commit order before\n    "
-                                                      : " starts before the commit of\n    ");
+    iso_output_text(output, verdict->level == ISO_SER || is_about_knowledge(verdict->level)
+                                ? " stands in the commit order before\n    "
+                                : " starts before the commit of\n    ");
     report_put_transaction(output, history, violation->other);
     iso_output_text(output, ", an earlier one of the same session\n");
 }

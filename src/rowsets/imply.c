@@ -1,15 +1,30 @@
-/* What queries that returned rows say of the order of transactions, as reads and writes.
+/* What queries say of the order of transactions, as reads and writes.
  *
  * Where an order of the transactions is sought, a query stands behind the last commit before its moment that changed its
- * result, and in front of the first one behind it: of each row. (Its own writes are its own affair, and so are cells that it
- * returned, which are reads.) For each such change of a row by a commit there is a key of its own, `ROW#?TID`, which that
- * commit writes, and which the query reads as written, or as absent. So whoever judges reads judges queries, too.
+ * result, and in front of the first one behind it: of each row. (Cells that it returned are reads.) For each such change of
+ * a row by a commit there is a key of its own, `ROW#?TID`, which that commit writes, and which the query reads as written,
+ * or as absent. So whoever judges reads judges queries, too.
+ *
+ * What a row is to a result: of rows with keys whether it is among them; of aggregates and rows without keys also what it
+ * adds to them. To min and max that is whether it lies beyond the value that was found, or has it. Of several rows that
+ * have it one that keeps it later is enough; where none does, nobody knows which of them the database has read.
  *
  * An order is implied only where the result is known on both sides of the change. Queries of which not all is implied are
  * counted.
  */
 #include "history/additions.h"
 #include "rowsets/judge_private.h"
+
+/* What a row is to the result of a query. */
+struct standing {
+    enum { IS_OUT, IS_IN, NOBODY_KNOWS } kind;
+    struct iso_scalar *scalars; /* by slot: what it adds to aggregates and to rows without keys */
+};
+
+/* Of an aggregate that is a min or a max: the rows that have it. */
+struct extreme {
+    uint32_t rows, witness; /* how many; one that keeps it, or ISO_NONE */
+};
 
 struct implying {
     struct judge judge; /* the first member: rows are visited with it */
@@ -19,22 +34,135 @@ struct implying {
     struct iso_number_map by_tid;  /* committed transactions */
     uint64_t *moments;             /* of a row's versions */
     uint32_t moment_count, moment_capacity;
+    struct standing now, other; /* of a row at the query's moment, and at another */
+    struct extreme *extremes;   /* by aggregate */
     struct iso_text key;
+    uint32_t left;  /* queries that were not looked at */
     bool is_unsure; /* of the query at hand: not all that it means is known */
 };
 
-/* Whether a row belongs to what the query asked for. */
-enum { IS_OUT, IS_IN, NOBODY_KNOWS };
+/* ---- what a row is to a result ---- */
 
-static unsigned standing_at(struct judge *judge, uint32_t row, iso_atom parts, uint64_t bound)
+static bool counts(const struct judge *judge)
+{
+    return judge->has_aggregates || judge->has_bag;
+}
+
+static void see_standing(struct judge *judge, uint32_t row, iso_atom parts, uint64_t bound, struct standing *standing)
 {
     judge->query->bound = bound;
     judge_see(judge, row, parts);
     struct judge_outcome outcome = judge_decide(judge, judge->row.there, judge->row.cells);
     bool is_out = outcome.there == ISO_TRUTH_FALSE || outcome.matches == ISO_TRUTH_FALSE;
     bool is_in = outcome.there == ISO_TRUTH_TRUE && outcome.matches == ISO_TRUTH_TRUE;
-    return is_out ? IS_OUT : is_in ? IS_IN : NOBODY_KNOWS;
+    standing->kind = is_out ? IS_OUT : is_in ? IS_IN : NOBODY_KNOWS;
+    for (uint32_t s = judge->where.column_count; is_in && s < judge->slot_count; s++) {
+        standing->scalars[s] = judge_scalar(judge, s, judge->row.cells[s]);
+        judge_keep_text(judge, s, &standing->scalars[s]);
+    }
 }
+
+enum difference { SAME, OTHER, NOT_KNOWN };
+
+/* Of two scalars; NULL: the row adds none. */
+static enum difference compare_added(const struct iso_scalar *one, const struct iso_scalar *other)
+{
+    if (!one || !other)
+        return !one && !other ? SAME : OTHER;
+    if (one->kind == ISO_SCALAR_UNKNOWN || other->kind == ISO_SCALAR_UNKNOWN)
+        return NOT_KNOWN;
+    if (one->kind == ISO_SCALAR_NULL || other->kind == ISO_SCALAR_NULL)
+        return one->kind == other->kind ? SAME : OTHER;
+    unsigned outcomes = iso_order_outcomes(iso_scalar_compare(one, other));
+    return outcomes == ISO_ORDER_EQUAL ? SAME : outcomes & ISO_ORDER_EQUAL ? NOT_KNOWN : OTHER;
+}
+
+/* What the row adds to an aggregate of a column; NULL: nothing. */
+static const struct iso_scalar *added_by(const struct standing *standing, uint32_t slot)
+{
+    bool adds = standing->kind == IS_IN && standing->scalars[slot].kind != ISO_SCALAR_NULL;
+    return adds ? &standing->scalars[slot] : NULL;
+}
+
+/* Of a min or a max: where a row stands beside the value that was found. */
+enum place { BEHIND, AT, BEYOND, NOWHERE };
+
+static enum place place_of(const struct judge_aggregate *aggregate, const struct standing *standing)
+{
+    const struct iso_scalar *added = added_by(standing, aggregate->slot), *best = &aggregate->total.best;
+    if (!added)
+        return BEHIND;
+    if (added->kind == ISO_SCALAR_UNKNOWN)
+        return NOWHERE;
+    if (!aggregate->total.count)
+        return BEYOND;
+    switch (iso_order_outcomes(iso_scalar_compare(added, best))) {
+    case ISO_ORDER_EQUAL:
+        return AT;
+    case ISO_ORDER_LESS:
+        return aggregate->aggregate.kind == ISO_AGGREGATE_MIN ? BEYOND : BEHIND;
+    case ISO_ORDER_GREATER:
+        return aggregate->aggregate.kind == ISO_AGGREGATE_MAX ? BEYOND : BEHIND;
+    default:
+        return NOWHERE;
+    }
+}
+
+static enum difference differs_in_extreme(const struct implying *implying, uint32_t number)
+{
+    const struct judge_aggregate *aggregate = &implying->judge.aggregates[number];
+    const struct extreme *extreme = &implying->extremes[number];
+    enum place now = place_of(aggregate, &implying->now), other = place_of(aggregate, &implying->other);
+    if (now == NOWHERE || other == NOWHERE)
+        return NOT_KNOWN;
+    bool decides = now == AT && (extreme->rows == 1 || extreme->witness == implying->judge.row.row);
+    return other == BEYOND || (decides && other == BEHIND) ? OTHER : SAME;
+}
+
+static enum difference differs_in(const struct implying *implying, uint32_t number)
+{
+    const struct judge_aggregate *aggregate = &implying->judge.aggregates[number];
+    const struct standing *now = &implying->now, *other = &implying->other;
+    const struct iso_scalar *one, *two;
+    switch (aggregate->aggregate.kind) {
+    case ISO_AGGREGATE_ROWS:
+        return now->kind == other->kind ? SAME : OTHER;
+    case ISO_AGGREGATE_COUNT:
+        one = added_by(now, aggregate->slot);
+        two = added_by(other, aggregate->slot);
+        if ((one && one->kind == ISO_SCALAR_UNKNOWN) || (two && two->kind == ISO_SCALAR_UNKNOWN))
+            return NOT_KNOWN;
+        return !one == !two ? SAME : OTHER;
+    case ISO_AGGREGATE_SUM:
+        return compare_added(added_by(now, aggregate->slot), added_by(other, aggregate->slot));
+    default:
+        return differs_in_extreme(implying, number);
+    }
+}
+
+/* Whether the result would be another one if the row were as it was at that other moment. */
+static enum difference differs(const struct implying *implying)
+{
+    const struct judge *judge = &implying->judge;
+    const struct standing *now = &implying->now, *other = &implying->other;
+    enum difference found = SAME;
+    if (other->kind == NOBODY_KNOWS)
+        return NOT_KNOWN;
+    if (!judge->has_aggregates && now->kind != other->kind)
+        return OTHER;
+    for (uint32_t i = 0; i < judge->aggregate_count && found != OTHER; i++) {
+        enum difference one = differs_in(implying, i);
+        found = one == SAME ? found : one;
+    }
+    for (uint32_t i = 0; now->kind == IS_IN && i < judge->bag.column_count && found != OTHER; i++) {
+        uint32_t slot = judge->bag.first_slot + i;
+        enum difference one = compare_added(&now->scalars[slot], &other->scalars[slot]);
+        found = one == SAME ? found : one;
+    }
+    return found;
+}
+
+/* ---- changes ---- */
 
 static int compare_moments(const void *left, const void *right)
 {
@@ -112,38 +240,121 @@ static void imply(struct implying *implying, uint32_t row, iso_atom parts, uint6
                           (struct history_addition){query->index, header, key, ISO_READ, has_seen ? 1 : ISO_ABSENT});
 }
 
-/* The first change behind the query's moment (`step` 1), or the last one before it (-1), of versions from `i` on. */
-static void imply_next(struct implying *implying, uint32_t row, iso_atom parts, unsigned now, uint32_t i, int step)
+/* Whether the query's transaction wrote the row, before it asked or later. */
+static bool is_own(const struct implying *implying, uint32_t row)
+{
+    const struct iso_rowsets *engine = implying->judge.engine;
+    for (uint32_t c = engine->rows[row].cells; c != ISO_NONE; c = engine->cells[c].next)
+        for (uint32_t v = 0; v < engine->cells[c].count; v++)
+            if (engine->versions[engine->cells[c].first + v].tid == implying->judge.query->tid)
+                return true;
+    return false;
+}
+
+/* The first change behind the query's moment (`step` 1), or the last one before it (-1), of versions from `i` on. Where the
+ * transaction wrote the row itself, what others wrote before is before it, and what they wrote later is behind it, anyway. */
+static void imply_next(struct implying *implying, uint32_t row, iso_atom parts, uint32_t i, int step)
 {
     bool is_later = step > 0;
     for (; i < implying->moment_count; i += (uint32_t)step) {
-        unsigned other = standing_at(&implying->judge, row, parts, implying->moments[i] + is_later);
-        implying->is_unsure |= other == NOBODY_KNOWS;
-        if (other == now)
+        see_standing(&implying->judge, row, parts, implying->moments[i] + is_later, &implying->other);
+        enum difference difference = differs(implying);
+        if (difference == SAME)
             continue;
-        if (other != NOBODY_KNOWS)
+        bool is_known = difference == OTHER || is_own(implying, row);
+        implying->is_unsure |= !is_known;
+        if (is_known)
             imply(implying, row, parts, implying->moments[i], !is_later);
         return;
     }
 }
 
+/* The first of the row's moments that is not before the query's. */
+static uint32_t first_later(const struct implying *implying, uint64_t bound)
+{
+    uint32_t later = 0;
+    while (later < implying->moment_count && implying->moments[later] < bound)
+        later++;
+    return later;
+}
+
+/* Own writes lie over the row whenever it is looked at; of those whose order is not known nothing is implied. */
 static void imply_of_row(struct judge *judge, uint32_t row, iso_atom parts)
 {
     struct implying *implying = (struct implying *)judge;
     struct rowsets_query *query = judge->query;
     uint64_t bound = query->bound;
-    uint32_t later = 0;
-    unsigned now = standing_at(judge, row, parts, bound);
-    implying->is_unsure |= now == NOBODY_KNOWS;
-    if (judge->row.is_own || now == NOBODY_KNOWS)
-        return;
-    collect_moments(implying, row);
-    while (later < implying->moment_count && implying->moments[later] < bound)
-        later++;
-    imply_next(implying, row, parts, now, later, 1);
-    imply_next(implying, row, parts, now, later - 1, -1);
+    see_standing(judge, row, parts, bound, &implying->now);
+    bool is_unclear = judge->row.is_own && query->own_order;
+    implying->is_unsure |= implying->now.kind == NOBODY_KNOWS || (is_unclear && counts(judge));
+    if (!is_unclear && implying->now.kind != NOBODY_KNOWS) {
+        collect_moments(implying, row);
+        uint32_t later = first_later(implying, bound);
+        imply_next(implying, row, parts, later, 1);
+        imply_next(implying, row, parts, later - 1, -1);
+    }
     query->bound = bound;
 }
+
+/* ---- min and max ---- */
+
+static void add_row(struct judge *judge, uint32_t row, iso_atom parts)
+{
+    judge_see(judge, row, parts);
+    struct judge_outcome outcome = judge_decide(judge, judge->row.there, judge->row.cells);
+    judge_count_row(judge, &outcome);
+}
+
+/* Whether the row has the value in all of its versions from the query's moment on. */
+static bool keeps_extreme(struct implying *implying, uint32_t number, uint32_t row, iso_atom parts, uint64_t bound)
+{
+    struct judge *judge = &implying->judge;
+    collect_moments(implying, row);
+    for (uint32_t i = first_later(implying, bound); i < implying->moment_count; i++) {
+        see_standing(judge, row, parts, implying->moments[i] + 1, &implying->other);
+        if (place_of(&judge->aggregates[number], &implying->other) != AT)
+            return false;
+    }
+    return true;
+}
+
+static void find_extremes(struct judge *judge, uint32_t row, iso_atom parts)
+{
+    struct implying *implying = (struct implying *)judge;
+    uint64_t bound = judge->query->bound;
+    see_standing(judge, row, parts, bound, &implying->now);
+    for (uint32_t i = 0; implying->now.kind == IS_IN && i < judge->aggregate_count; i++) {
+        struct extreme *extreme = &implying->extremes[i];
+        if (judge->aggregates[i].aggregate.kind < ISO_AGGREGATE_MIN ||
+            place_of(&judge->aggregates[i], &implying->now) != AT)
+            continue;
+        extreme->rows++;
+        if (extreme->witness == ISO_NONE && keeps_extreme(implying, i, row, parts, bound))
+            extreme->witness = row;
+    }
+    judge->query->bound = bound;
+}
+
+static void prepare_extremes(struct implying *implying)
+{
+    struct judge *judge = &implying->judge;
+    bool has_any = false;
+    for (uint32_t i = 0; i < judge->aggregate_count; i++) {
+        implying->extremes[i] = (struct extreme){0, ISO_NONE};
+        has_any |= judge->aggregates[i].aggregate.kind >= ISO_AGGREGATE_MIN;
+    }
+    if (!has_any)
+        return;
+    judge_visit(judge, add_row);
+    judge_visit(judge, find_extremes);
+    for (uint32_t i = 0; i < judge->aggregate_count; i++) {
+        bool is_one = judge->aggregates[i].aggregate.kind >= ISO_AGGREGATE_MIN;
+        bool is_torn = implying->extremes[i].rows > 1 && implying->extremes[i].witness == ISO_NONE;
+        implying->is_unsure |= is_one && (is_torn || judge->aggregates[i].total.doubt);
+    }
+}
+
+/* ---- all of it ---- */
 
 static void index_commits(struct implying *implying)
 {
@@ -153,15 +364,23 @@ static void index_commits(struct implying *implying)
             iso_number_map_put(&implying->by_tid, history->tid[t], t);
 }
 
-/* Aggregates and bags may be the same before and behind a change: of them nothing is implied. */
 static void imply_of_query(struct implying *implying, struct iso_rowsets *engine, struct rowsets_query *query)
 {
     struct judge *judge = &implying->judge;
-    bool is_ready = judge_open(judge, engine, query) && !judge->has_aggregates && !judge->has_bag;
+    bool is_ready = judge_open(judge, engine, query);
+    implying->left--;
     implying->is_unsure = !is_ready;
-    if (is_ready && !query->is_partial)
+    implying->now.scalars = iso_allocate((judge->slot_count + 1) * sizeof *implying->now.scalars);
+    implying->other.scalars = iso_allocate((judge->slot_count + 1) * sizeof *implying->other.scalars);
+    implying->extremes = iso_allocate((judge->aggregate_count + 1) * sizeof *implying->extremes);
+    if (is_ready && !query->is_partial) {
+        prepare_extremes(implying);
         judge_visit(judge, imply_of_row);
+    }
     implying->history->ranges.not_implied += implying->is_unsure && !query->is_partial;
+    iso_free(implying->now.scalars);
+    iso_free(implying->other.scalars);
+    iso_free(implying->extremes);
     judge_close(judge);
     rowsets_free_query(query);
 }
@@ -172,20 +391,33 @@ static bool is_sought(const struct iso_history *history)
            (history->snapshot || history->xid || history->without_sts != ISO_NONE);
 }
 
-void iso_rowsets_imply(struct iso_history *history)
+/* Of a transaction that did not say what its snapshot was nothing is taken, and nothing implied. */
+static uint32_t count_queries(const struct iso_history *history)
 {
-    struct iso_rowsets_options options;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < history->ranges.count; i++)
+        count += history->ranges.list[i].form == ISO_SET_QUERY &&
+                 iso_status_of(history, history->ranges.list[i].transaction) == ISO_COMMITTED;
+    return count;
+}
+
+void iso_rowsets_imply(struct iso_history *history, const struct iso_rowsets_options *known)
+{
+    struct iso_rowsets_options options = *known;
     struct implying implying = {.history = history};
     if (!is_sought(history))
         return;
-    iso_rowsets_options_init(&options);
+    options.level = ISO_SI;
+    options.initial_is_known = true;
     options.scan_limit = history->ranges.limit;
     options.retention = ISO_ROWSETS_FOREVER;
     struct iso_rowsets *engine = iso_rowsets_new(&options);
     rowsets_take_all(engine, history);
     index_commits(&implying);
+    implying.left = count_queries(history);
     while (engine->queue.count)
         imply_of_query(&implying, engine, (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->queue).value);
+    history->ranges.not_implied += implying.left;
     history_add(history, &implying.additions);
     history->ranges.are_implied = true;
     history_additions_release(&implying.additions);

@@ -107,6 +107,8 @@ void judge_put_row(struct judge *judge, struct iso_text *text);
 uint32_t judge_add_slot(struct judge *judge, struct iso_json_text name, bool is_exact);
 bool judge_read_returned(struct judge *judge);
 void judge_count_row(struct judge *judge, const struct judge_outcome *outcome);
+/* The scalar of the row's slot is still there when the next row is looked at. */
+void judge_keep_text(struct judge *judge, uint32_t slot, struct iso_scalar *scalar);
 void judge_returned(struct judge *judge);
 void judge_release_returned(struct judge *judge);
 

@@ -174,12 +174,14 @@ bool judge_read_returned(struct judge *judge)
 
 /* ---- rows that match ---- */
 
-/* A number's text stands in the slot's buffer, which the next row overwrites. */
-static void keep_text(struct judge *judge, iso_atom value, struct iso_scalar *scalar)
+/* A number's text stands in a buffer, which the next row overwrites: that of the slot, or of the key. */
+void judge_keep_text(struct judge *judge, uint32_t slot, struct iso_scalar *scalar)
 {
     bool is_text = scalar->kind == ISO_SCALAR_TEXT || scalar->kind == ISO_SCALAR_UNTYPED ||
                    scalar->kind == ISO_SCALAR_BYTES || scalar->kind == ISO_SCALAR_TOKEN ||
                    scalar->kind == ISO_SCALAR_JSON || scalar->kind == ISO_SCALAR_DECIMAL;
+    bool is_part = judge->slots[slot].column == ISO_NONE && judge->slots[slot].part != ISO_NONE;
+    iso_atom value = is_part ? judge->row.parts : judge->row.cells[slot].value;
     if (!is_text || value == ISO_ABSENT || iso_atom_is_string(&judge->engine->atoms, value))
         return;
     ISO_GROW(judge->copies, judge->copy_count, judge->copy_capacity);
@@ -200,7 +202,7 @@ static void count_in_aggregates(struct judge *judge, const struct judge_outcome 
             struct judge_cell cell = judge->row.cells[aggregate->slot];
             scalar = judge_scalar(judge, aggregate->slot, cell);
             if (aggregate->aggregate.kind >= ISO_AGGREGATE_MIN)
-                keep_text(judge, cell.value, &scalar);
+                judge_keep_text(judge, aggregate->slot, &scalar);
             if (scalar.kind == ISO_SCALAR_UNKNOWN)
                 judge->reasons |= 1u << (cell.doubt ? cell.doubt - 1 : ISO_UNJUDGED_UNKNOWN_VALUE);
         }

@@ -131,8 +131,8 @@ bool iso_rowsets_initial(struct iso_rowsets *engine, iso_atom key, iso_atom valu
 /* What plain keys held before their first versions is not known, but where it was said. */
 void iso_rowsets_unknown_keys(struct iso_rowsets *engine);
 
-/* All rows that the table had at the start were said, or were not there. */
-void iso_rowsets_whole(struct iso_rowsets *engine, struct iso_json_text table);
+/* All rows that tables had at the start were said, or were not there. Queries that are judged before are so without it. */
+void iso_rowsets_whole(struct iso_rowsets *engine);
 
 /* The table was emptied or rewritten: what transactions with an older moment, that may have read it later, did not find
  * is unjudged (`ddl`). */
@@ -189,8 +189,9 @@ void iso_rowsets_validate(const struct iso_rowsets *engine);
 
 /* Adds to a finished history, of which an order of the transactions may be sought (PostgreSQL's snapshots, MariaDB's log),
  * what its queries mean for that order: reads and writes of keys `ROW#?TID`, one for each commit that changed a row in a
- * query's result (imply.c). A history that has them already, or needs none, stays as it is. */
-void iso_rowsets_imply(struct iso_history *finished);
+ * query's result (imply.c). A history that has them already, or needs none, stays as it is. Of the options only what is
+ * known of columns and keys counts. */
+void iso_rowsets_imply(struct iso_history *finished, const struct iso_rowsets_options *known);
 
 /* Judges all queries of a finished history: commits in order, each judged and forgotten as soon as it can be. */
 void iso_rowsets_check(const struct iso_history *history, const struct iso_rowsets_options *options,

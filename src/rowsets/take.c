@@ -599,12 +599,14 @@ void iso_rowsets_unknown_keys(struct iso_rowsets *engine)
     note_change(engine, number, 0);
 }
 
-void iso_rowsets_whole(struct iso_rowsets *engine, struct iso_json_text table)
+void iso_rowsets_whole(struct iso_rowsets *engine)
 {
-    uint32_t number = rowsets_table(engine, table.at, table.length); /* tables move */
-    if (!engine->tables[number].is_whole)
-        note_change(engine, number, 0);
-    engine->tables[number].is_whole = true;
+    engine->options.initial_is_known = true; /* of tables that are still to come */
+    for (uint32_t i = 0; i < engine->table_count; i++) {
+        if (!engine->tables[i].is_whole)
+            note_change(engine, i, 0);
+        engine->tables[i].is_whole |= !engine->tables[i].is_plain;
+    }
 }
 
 void iso_rowsets_altered(struct iso_rowsets *engine, struct iso_json_text name, uint64_t cts)

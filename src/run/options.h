@@ -59,8 +59,9 @@ struct app_stream_options {
     APP_ROW_COUNT("hlc-bits", "N", APP_STREAM_PLACE(owner, pipeline.hlc_bits), 0, 63, \
         "Timestamps {p,l} become p * 2^N + l. Without it they are refused."), \
     APP_ROW_GROUP("What to check"), \
-    APP_ROW_CHOICE("level", "si|ser", APP_STREAM_PLACE(owner, level), \
-        "Snapshot isolation (the default) or serializability. A change stream\n" \
+    APP_ROW_CHOICE("level", "si|ser|pc", APP_STREAM_PLACE(owner, level), \
+        "Snapshot isolation (the default), serializability, or prefix consistency:\n" \
+        "snapshot isolation whose writers may overlap. A change stream\n" \
         "without client records is by default checked for consistency (cdc): it\n" \
         "says nothing about isolation."), \
     APP_ROW_FLAG("no-session-order", APP_STREAM_PLACE(owner, no_session_order), \
@@ -147,7 +148,8 @@ struct app_stream_options {
 /* What transactions are judged at. */
 static inline enum iso_level app_stream_level(const struct app_stream_options *options)
 {
-    return options->level == ISO_SER ? ISO_SER : ISO_SI;
+    static const enum iso_level levels[] = {ISO_SI, ISO_SER, ISO_PC}; /* in the order of the option's words */
+    return levels[options->level < 0 ? 0 : options->level];
 }
 
 /* Options and defaults before parsing. */

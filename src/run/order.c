@@ -9,7 +9,6 @@
 #include "history/archive.h"
 #include "history/copy.h"
 #include "report/report.h"
-#include "rowsets/rowsets.h"
 #include "iso/polygraph.h"
 #include "verdict/reported.h"
 #include "verdict/unjudged.h"
@@ -71,7 +70,7 @@ static enum iso_status copy_all(struct app_order *order, struct iso_history *all
     app_kept_name_inputs(iso_pipeline_inputs(order->pipeline), all);
     iso_history_drop_repeats(all); /* streams repeat themselves */
     if (iso_history_finish(all, error) == ISO_OK) {
-        iso_rowsets_imply(all);
+        iso_pipeline_imply_queries(order->pipeline, all);
         iso_history_read_touches(all);
     }
     return error->status;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sorted.h"
 
 void iso_evidence_init(struct iso_evidence *evidence)
 {
@@ -12,6 +13,7 @@ void iso_evidence_init(struct iso_evidence *evidence)
 void iso_evidence_release(struct iso_evidence *evidence)
 {
     iso_column_free(evidence->events, evidence->event_capacity * sizeof *evidence->events);
+    iso_free(evidence->choices);
     iso_column_free(evidence->lemmas, evidence->lemma_capacity * sizeof *evidence->lemmas);
     iso_column_free(evidence->literals, evidence->literal_capacity * sizeof *evidence->literals);
     iso_column_free(evidence->edges, evidence->edge_capacity * sizeof *evidence->edges);
@@ -45,6 +47,20 @@ void iso_evidence_event(struct iso_evidence *evidence, uint32_t event)
 {
     ISO_GROW_COLUMN(evidence->events, evidence->event_count, evidence->event_capacity);
     evidence->events[evidence->event_count++] = event;
+}
+
+void iso_evidence_add_choice(struct iso_evidence *evidence, struct iso_choice choice)
+{
+    ISO_GROW(evidence->choices, evidence->choice_count, evidence->choice_capacity);
+    evidence->choices[evidence->choice_count++] = choice;
+}
+
+uint32_t iso_evidence_choice(const struct iso_evidence *evidence, uint32_t operation)
+{
+    uint32_t low = 0, high = evidence->choice_count;
+    ISO_BISECT(low, high, middle, evidence->choices[middle].operation < operation);
+    return low < evidence->choice_count && evidence->choices[low].operation == operation ? evidence->choices[low].writer
+                                                                                         : ISO_NO_CHOICE;
 }
 
 const char *iso_finding_name(enum iso_finding_kind kind)

@@ -10,24 +10,22 @@
 /* One row a level: what stands in no row is no level's. */
 static const struct iso_level_row rows[] = {
     [ISO_SI] = {"si", "snapshot isolation", "strong-session-snapshot-isolation", ISO_SHAPE_TWO_EVENTS,
-                .keeps_sessions = true, .is_ranked = true, .engines = ISO_BY_CHRONOS | ISO_BY_AION | ISO_BY_POLYGRAPH,
-                .implies = BIT(PSI) | BIT(PC) | BIT(ADYA_SI)},
+                .keeps_sessions = true, .is_ranked = true, .implies = BIT(PSI) | BIT(PC) | BIT(ADYA_SI)},
     [ISO_SER] = {"ser", "serializability", "strong-session-serializable", ISO_SHAPE_ONE_EVENT, .keeps_sessions = true,
-                 .is_ranked = true, .engines = ISO_BY_CHRONOS | ISO_BY_AION | ISO_BY_POLYGRAPH, .implies = BIT(SI)},
+                 .is_ranked = true, .implies = BIT(SI)},
     [ISO_ADYA_SI] = {"adya-si", "snapshot isolation without session order", "snapshot-isolation", ISO_SHAPE_TWO_EVENTS,
-                     .engines = ISO_BY_POLYGRAPH, .implies = BIT(ADYA_RC)},
+                     .implies = BIT(ADYA_RC)},
     [ISO_GSI] = {"gsi", "generalised snapshot isolation", "snapshot-isolation", ISO_SHAPE_TWO_EVENTS,
-                 .needs_times = true, .engines = ISO_BY_POLYGRAPH, .implies = BIT(ADYA_SI)},
+                 .needs_times = true, .implies = BIT(ADYA_SI)},
     [ISO_STRONG_SI] = {"strong-si", "strong snapshot isolation", "strong-snapshot-isolation", ISO_SHAPE_TWO_EVENTS,
-                       .keeps_sessions = true, .needs_times = true, .is_ranked = true, .engines = ISO_BY_POLYGRAPH,
-                       .implies = BIT(SI) | BIT(GSI)},
+                       .keeps_sessions = true, .needs_times = true, .is_ranked = true, .implies = BIT(SI) | BIT(GSI)},
     [ISO_STRICT_SER] = {"strict-ser", "strict serializability", "strict-serializable", ISO_SHAPE_ONE_EVENT,
-                        .keeps_sessions = true, .needs_times = true, .is_ranked = true, .engines = ISO_BY_POLYGRAPH,
+                        .keeps_sessions = true, .needs_times = true, .is_ranked = true,
                         .implies = BIT(SER) | BIT(STRONG_SI)},
     [ISO_ADYA_RC] = {"adya-rc", "read committed without session order", "read-committed", ISO_SHAPE_ARBITRATION,
                      .is_ranked = true},
     [ISO_RC] = {"rc", "read committed", "monotonic-atomic-view", ISO_SHAPE_ARBITRATION, .keeps_sessions = true,
-                .is_ranked = true, .engines = ISO_BY_CHRONOS, .implies = BIT(ADYA_RC)},
+                .is_ranked = true, .implies = BIT(ADYA_RC)},
     [ISO_RA] = {"ra", "read atomicity", "read-atomic", ISO_SHAPE_ARBITRATION, .keeps_sessions = true, .is_ranked = true,
                 .implies = BIT(RC) | BIT(RYW)},
     [ISO_CC] = {"cc", "causal consistency", "causal-cerone", ISO_SHAPE_ARBITRATION, .keeps_sessions = true,
@@ -35,7 +33,7 @@ static const struct iso_level_row rows[] = {
     [ISO_PSI] = {"psi", "parallel snapshot isolation", "parallel-snapshot-isolation", ISO_SHAPE_ARBITRATION,
                  .keeps_sessions = true, .is_ranked = true, .implies = BIT(CC)},
     [ISO_PC] = {"pc", "prefix consistency", "prefix", ISO_SHAPE_SPLIT, .keeps_sessions = true, .is_ranked = true,
-                .engines = ISO_BY_CHRONOS, .implies = BIT(CC)},
+                .implies = BIT(CC)},
     [ISO_PRAM] = {"pram", "PRAM consistency", "PRAM", ISO_SHAPE_ARBITRATION, .keeps_sessions = true, .is_ranked = true,
                   .implies = BIT(RYW) | BIT(MR) | BIT(MW)},
     [ISO_RYW] = {"ryw", "read your writes", "read-your-writes", ISO_SHAPE_ARBITRATION, .keeps_sessions = true,
@@ -46,7 +44,18 @@ static const struct iso_level_row rows[] = {
                 .is_ranked = true},
     [ISO_WFR] = {"wfr", "writes follow reads", "writes-follow-reads", ISO_SHAPE_ARBITRATION, .keeps_sessions = true,
                  .is_ranked = true},
-    [ISO_STALE_READS] = {"stale", "reads of one past moment", NULL, ISO_SHAPE_NONE, .engines = ISO_BY_CHRONOS},
+    [ISO_STALE_READS] = {"stale", "reads of one past moment", NULL, ISO_SHAPE_NONE},
+};
+/* Which engine judges which levels. */
+static const struct {
+    unsigned engine;
+    uint32_t levels;
+} judges[] = {
+    {ISO_BY_CHRONOS,
+     BIT(SI) | BIT(SER) | BIT(RC) | BIT(PC) | BIT(STALE_READS) | BIT(RA) | BIT(CC) | BIT(PSI) | BIT(RYW) | BIT(MR)},
+    {ISO_BY_AION, BIT(SI) | BIT(SER) | BIT(PC)},
+    {ISO_BY_POLYGRAPH, BIT(SI) | BIT(SER) | BIT(ADYA_SI) | BIT(GSI) | BIT(STRONG_SI) | BIT(STRICT_SER)},
+    {ISO_BY_WEAK, BIT(ADYA_RC) | BIT(RC) | BIT(RA) | BIT(CC) | BIT(PRAM) | BIT(RYW) | BIT(MR) | BIT(MW) | BIT(WFR)},
 };
 _Static_assert(sizeof rows / sizeof *rows == ISO_LEVELS, "each level has a row");
 
@@ -63,7 +72,11 @@ const char *iso_level_name(enum iso_level level)
 
 bool iso_level_judged_by(enum iso_level level, unsigned engines)
 {
-    return iso_level_row(level)->engines & engines;
+    assert(level < ISO_LEVELS);
+    for (size_t i = 0; i < sizeof judges / sizeof *judges; i++)
+        if (judges[i].engine & engines && judges[i].levels & 1u << level)
+            return true;
+    return false;
 }
 
 bool iso_level_implies(enum iso_level strong, enum iso_level weak)
@@ -83,13 +96,13 @@ void iso_level_list(unsigned engines, char *text, size_t size)
     size_t used = 0;
     text[0] = 0;
     for (int level = 0; level < ISO_LEVELS; level++) {
-        if (!(rows[level].engines & engines))
+        if (!iso_level_judged_by((enum iso_level)level, engines))
             continue;
         first = first < 0 ? level : first;
         last = level;
     }
     for (int level = first < 0 ? ISO_LEVELS : first; level < ISO_LEVELS && used < size; level++) {
-        if (!(rows[level].engines & engines))
+        if (!iso_level_judged_by((enum iso_level)level, engines))
             continue;
         const char *between = level == first ? "" : level == last ? " and " : ", ";
         int length = snprintf(text + used, size - used, "%s%s", between, rows[level].name);

@@ -20,6 +20,7 @@ static const char *const names[ISO_UNJUDGED_REASONS] = {"unknown-writer",
                                                         "unknown-column",
                                                         "row-sets",
                                                         "version-order",
+                                                        "repeated-value",
                                                         "memory"};
 
 const char *iso_unjudged_name(enum iso_unjudged reason)

@@ -48,14 +48,16 @@ static struct seen writers_of(const struct iso_history *history, uint32_t reader
 struct said {
     const struct iso_history *history;
     struct finals finals, aborted;
+    bool each_read;
     uint32_t reader, operation, key, prefix;
     const iso_atom *elements;
 };
 
 static void said_init(struct said *said, const struct iso_history *history, const struct iso_finding *finding,
-                      uint32_t prefix)
+                      uint32_t prefix, bool each_read)
 {
     *said = (struct said){.history = history,
+                          .each_read = each_read,
                           .reader = finding->transaction,
                           .operation = finding->operation,
                           .key = history->key[finding->operation],
@@ -196,7 +198,7 @@ static bool is_incompatible(const struct said *said, uint32_t other)
         return has_too_many(said);
     if (other >= history->transaction_count || iso_status_of(history, other) != ISO_COMMITTED)
         return false;
-    struct own_list own = {0};
+    struct own_list own = {.each_read = said->each_read};
     bool found = false;
     for (uint32_t o = history->first_operation[other]; o < history->first_operation[other + 1] && !found; o++) {
         if (history->key[o] != key)
@@ -214,11 +216,12 @@ static bool is_incompatible(const struct said *said, uint32_t other)
     return found;
 }
 
-static bool list_finding(const struct iso_history *history, const struct iso_finding *finding, uint32_t prefix)
+static bool list_finding(const struct iso_history *history, const struct iso_finding *finding, uint32_t prefix,
+                         bool each_read)
 {
     struct said said;
     bool fine = false;
-    said_init(&said, history, finding, prefix);
+    said_init(&said, history, finding, prefix, each_read);
     if (finding->kind == ISO_FINDING_G1A)
         fine = finding->other != ISO_NONE && holds_foreign(&said, finding->other);
     else if (finding->kind == ISO_FINDING_THINAIR)
@@ -276,7 +279,7 @@ static uint32_t read_before_write(const struct iso_history *history, uint32_t t,
         uint8_t kind = iso_kind_of(history, o);
         if (history->key[o] != key || (kind != ISO_READ && kind != ISO_READ_LIST))
             continue;
-        struct read_shape shape = verify_read_shape(history, t, o);
+        struct read_shape shape = verify_read_shape(history, t, o, false);
         return shape.internal || !shape.consistent ? ISO_NONE : o;
     }
     return ISO_NONE;
@@ -298,28 +301,36 @@ static bool loses_update(const struct iso_history *history, const struct iso_fin
     }
     const iso_atom *elements = history->element + history->list_first[history->value[o]];
     const iso_atom *of_other = history->element + history->list_first[history->value[other]];
-    return verify_read_shape(history, finding->other, other).prefix == prefix &&
+    return verify_read_shape(history, finding->other, other, false).prefix == prefix &&
            memcmp(elements, of_other, prefix * sizeof *elements) == 0;
 }
 
-enum iso_verification verify_finding(const struct iso_history *history, const struct iso_finding *finding,
+/* Two read-modify-writes of one version are allowed below psi, and at pc. */
+static bool forbids_lost_updates(enum iso_model model)
+{
+    return iso_level_implies(iso_model_level(model), ISO_PSI) || model == ISO_MODEL_ADYA_SI || model == ISO_MODEL_GSI;
+}
+
+enum iso_verification verify_finding(const struct iso_history *history, const struct iso_evidence *evidence,
                                      struct iso_error *error)
 {
+    const struct iso_finding *finding = &evidence->finding;
+    bool each_read = iso_model_has_each_read(evidence->model);
     uint32_t t = finding->transaction, o = finding->operation;
     bool fine = t < history->transaction_count && iso_status_of(history, t) == ISO_COMMITTED &&
                 o >= history->first_operation[t] && o < history->first_operation[t + 1] &&
                 (iso_kind_of(history, o) == ISO_READ || iso_kind_of(history, o) == ISO_READ_LIST);
     if (!fine)
         return VERIFY_REFUSE(error, "the finding names no read of a committed transaction");
-    struct read_shape shape = verify_read_shape(history, t, o);
+    struct read_shape shape = verify_read_shape(history, t, o, each_read);
     if (finding->kind == ISO_FINDING_INT)
         fine = !shape.consistent && finding->other == ISO_NONE;
     else if (shape.internal || !shape.consistent)
         fine = false;
     else if (finding->kind == ISO_FINDING_LOSTUPDATE)
-        fine = loses_update(history, finding, shape.prefix);
+        fine = forbids_lost_updates(evidence->model) && loses_update(history, finding, shape.prefix);
     else if (iso_kind_of(history, o) == ISO_READ_LIST)
-        fine = list_finding(history, finding, shape.prefix);
+        fine = list_finding(history, finding, shape.prefix, each_read);
     else
         fine = register_finding(history, finding);
     return fine ? ISO_CONFIRMED

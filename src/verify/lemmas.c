@@ -12,6 +12,7 @@
 
 struct name {
     uint32_t kind, a, b, key; /* a literal's variable; kind ISO_LITERAL_ORDER, READS or BEFORE */
+    uint32_t read;            /* READS: 1 + the operation, where each read is one of its own; else 0 */
 };
 
 struct checker {
@@ -46,7 +47,7 @@ static bool writes_key(const struct checker *checker, uint32_t t, uint32_t key)
 static uint64_t hash_of(const struct name *name)
 {
     return iso_hash_number(iso_hash_pair((uint32_t)name->a, (uint32_t)name->b) ^
-                           iso_hash_pair((uint32_t)name->key, (uint32_t)name->kind));
+                           iso_hash_pair((uint32_t)name->key, (uint32_t)name->kind) ^ name->read);
 }
 
 static int find_variable(struct checker *checker, struct name name, bool *is_new)
@@ -56,7 +57,8 @@ static int find_variable(struct checker *checker, struct name name, bool *is_new
     *is_new = false;
     for (; iso_index_next(&checker->table, &at, hash, &number); at++) {
         const struct name *other = &checker->names[number];
-        if (other->kind == name.kind && other->a == name.a && other->b == name.b && other->key == name.key)
+        if (other->kind == name.kind && other->a == name.a && other->b == name.b && other->key == name.key &&
+            other->read == name.read)
             return (int)number;
     }
     *is_new = true;
@@ -67,31 +69,38 @@ static int find_variable(struct checker *checker, struct name name, bool *is_new
     return variable;
 }
 
-static int read_variable(struct checker *checker, uint32_t reader, uint32_t writer, uint32_t key)
+/* The operation that a choice is about: its number tells reads of a key apart where each is one of its own. */
+static uint32_t read_name(const struct checker *checker, uint32_t operation)
+{
+    return checker->finals.each_read ? operation + 1 : 0;
+}
+
+static int read_variable(struct checker *checker, uint32_t reader, uint32_t writer, uint32_t key, uint32_t operation)
 {
     bool is_new;
-    return find_variable(checker, (struct name){ISO_LITERAL_READS, reader, writer, key}, &is_new);
+    struct name name = {ISO_LITERAL_READS, reader, writer, key, read_name(checker, operation)};
+    return find_variable(checker, name, &is_new);
 }
 
 /* The read sees that writer. */
-static void add_sole(struct checker *checker, uint32_t reader, uint32_t writer, uint32_t key)
+static void add_sole(struct checker *checker, uint32_t reader, uint32_t writer, uint32_t key, uint32_t operation)
 {
-    int sole = read_variable(checker, reader, writer, key);
+    int sole = read_variable(checker, reader, writer, key, operation);
     clauses_add(checker->clauses, &sole, 1);
 }
 
 static void add_list_choice(struct checker *checker, uint32_t reader, uint32_t key, uint32_t operation)
 {
     const struct iso_history *history = checker->history;
-    uint32_t prefix = verify_read_shape(history, reader, operation).prefix, end;
+    uint32_t prefix = verify_read_shape(history, reader, operation, checker->finals.each_read).prefix, end;
     uint32_t writer = ISO_NONE, count = 0;
     if (prefix == checker->finals.initial_length[key]) {
-        add_sole(checker, reader, ISO_NONE, key);
+        add_sole(checker, reader, ISO_NONE, key, operation);
         return;
     }
     writer = prefix ? lists_last_writer(&checker->finals, key, operation, prefix) : ISO_NONE;
     if (writer != ISO_NONE && writer != reader) {
-        add_sole(checker, reader, writer, key);
+        add_sole(checker, reader, writer, key, operation);
         return;
     }
     /* else whoever's elements may end it, all of them */
@@ -103,7 +112,7 @@ static void add_list_choice(struct checker *checker, uint32_t reader, uint32_t k
         uint32_t length = lists_appended(history, writer, key);
         if (writer != reader && !(i > first && checker->finals.items[i - 1].transaction == writer) &&
             length <= prefix && lists_hold(&checker->finals, operation, prefix, writer, prefix - length))
-            clause[count++] = read_variable(checker, reader, writer, key);
+            clause[count++] = read_variable(checker, reader, writer, key, operation);
     }
     clauses_add(checker->clauses, clause, count);
     iso_free(clause);
@@ -120,19 +129,32 @@ static void add_choice(struct checker *checker, uint32_t reader, uint32_t key, u
     }
     uint32_t seen, first = finals_find(&checker->finals, key, value, &end);
     if (checker->evidence->versions_by_commit && versions_seen(&checker->finals, reader, operation, &seen)) {
-        add_sole(checker, reader, seen, key);
+        add_sole(checker, reader, seen, key, operation);
         return;
     }
     int *clause = iso_allocate(((size_t)end - first + 2) * sizeof *clause);
     if (checker->finals.initial_value[key] == value)
-        clause[count++] = read_variable(checker, reader, ISO_NONE, key);
+        clause[count++] = read_variable(checker, reader, ISO_NONE, key, operation);
     for (uint32_t i = first; i < end; i++) {
         uint32_t writer = checker->finals.items[i].transaction;
         if (writer != reader && !(i > first && checker->finals.items[i - 1].transaction == writer))
-            clause[count++] = read_variable(checker, reader, writer, key);
+            clause[count++] = read_variable(checker, reader, writer, key, operation);
     }
     clauses_add(checker->clauses, clause, count);
     iso_free(clause);
+}
+
+/* The external read that a literal is about, or ISO_NONE. */
+static uint32_t read_meant(const struct checker *checker, const struct iso_literal *literal)
+{
+    const struct iso_history *history = checker->history;
+    if (!checker->finals.each_read)
+        return literal->read ? ISO_NONE : verify_external_read(history, literal->a, literal->key);
+    return literal->read && literal->read <= history->operation_count &&
+                   history->key[literal->read - 1] == literal->key &&
+                   verify_is_external(history, literal->a, literal->read - 1)
+               ? literal->read - 1
+               : ISO_NONE;
 }
 
 /* 0: no such literal. New reads bring their choice with them; so this is for the root only. */
@@ -145,24 +167,25 @@ static int literal_of(struct checker *checker, struct iso_literal literal)
             return 0;
         bool up = literal.a < literal.b;
         uint32_t low = up ? literal.a : literal.b, high = up ? literal.b : literal.a;
-        int variable = find_variable(checker, (struct name){literal.kind, low, high, 0}, &is_new);
+        int variable = find_variable(checker, (struct name){literal.kind, low, high, 0, 0}, &is_new);
         return up ? variable : -variable;
     }
     if (literal.kind == ISO_LITERAL_PLACED || literal.kind == ISO_LITERAL_NOT_PLACED) {
         if (!writes_key(checker, literal.a, literal.key) || !iso_key_is_list(checker->history, literal.key))
             return 0;
         int variable =
-            find_variable(checker, (struct name){ISO_LITERAL_PLACED, literal.a, literal.b, literal.key}, &is_new);
+            find_variable(checker, (struct name){ISO_LITERAL_PLACED, literal.a, literal.b, literal.key, 0}, &is_new);
         return literal.kind == ISO_LITERAL_PLACED ? variable : -variable;
     }
-    uint32_t operation = verify_external_read(checker->history, literal.a, literal.key);
+    uint32_t operation = read_meant(checker, &literal);
     if (operation == ISO_NONE || literal.a == literal.b)
         return 0;
     /* a marker of the read says whether its choice is there */
-    find_variable(checker, (struct name){ISO_LITERAL_READS, literal.a, literal.a, literal.key}, &is_new);
+    find_variable(checker, (struct name){ISO_LITERAL_READS, literal.a, literal.a, literal.key, literal.read}, &is_new);
     if (is_new)
         add_choice(checker, literal.a, literal.key, operation);
-    int variable = find_variable(checker, (struct name){ISO_LITERAL_READS, literal.a, literal.b, literal.key}, &is_new);
+    int variable = find_variable(
+        checker, (struct name){ISO_LITERAL_READS, literal.a, literal.b, literal.key, literal.read}, &is_new);
     return reads ? variable : -variable;
 }
 
@@ -175,14 +198,14 @@ static bool is_begin(uint32_t event)
 
 static bool is_commit(const struct checker *checker, uint32_t event)
 {
-    return iso_model_is_serial(checker->evidence->model) ? !(event & 1) : event & 1;
+    return iso_model_is_one_event(checker->evidence->model) ? !(event & 1) : event & 1;
 }
 
 static bool takes_part(const struct checker *checker, uint32_t event)
 {
     return event / 2 < checker->history->transaction_count &&
            iso_status_of(checker->history, event / 2) != ISO_ABORTED &&
-           !((event & 1) && iso_model_is_serial(checker->evidence->model));
+           !((event & 1) && iso_model_is_one_event(checker->evidence->model));
 }
 
 /* The literals that an edge needs, at most two; false if the edge is none. */
@@ -202,19 +225,19 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
                history->session[from] == history->session[to] && checker->place[from] < checker->place[to] &&
                iso_status_of(history, from) == ISO_COMMITTED;
     case ISO_EDGE_WR:
-        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_READS, to, from, edge->key});
+        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_READS, to, from, edge->key, edge->read});
         return commit_begin && needs[0];
     case ISO_EDGE_WW:
-        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_ORDER, from, to, edge->key});
+        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_ORDER, from, to, edge->key, 0});
         return commit_begin && needs[0];
     case ISO_EDGE_RW:
-        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_READS, from, edge->via, edge->key});
+        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_READS, from, edge->via, edge->key, edge->read});
         if (edge->via != ISO_NONE)
-            needs[1] = literal_of(checker, (struct iso_literal){ISO_LITERAL_ORDER, edge->via, to, edge->key});
+            needs[1] = literal_of(checker, (struct iso_literal){ISO_LITERAL_ORDER, edge->via, to, edge->key, 0});
         return is_begin(edge->from) && is_commit(checker, edge->to) && from != to && needs[0] &&
                (edge->via == ISO_NONE || needs[1]) && writes_key(checker, to, edge->key);
     case ISO_EDGE_BEFORE:
-        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE});
+        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE, 0});
         return needs[0];
     case ISO_EDGE_TIME:
         return iso_model_needs_times(checker->evidence->model) && is_commit(checker, edge->from) &&
@@ -232,6 +255,9 @@ static enum iso_verification check_cycle(struct checker *checker, const struct i
     const struct iso_edge *edges = checker->evidence->edges + lemma->first_edge;
     if (!lemma->edge_count)
         return refuse_lemma(checker, "a cycle without edges");
+    if (iso_model_is_weak(checker->evidence->model) &&
+        !verify_weak_cycle(checker->evidence->model, edges, lemma->edge_count))
+        return refuse_lemma(checker, "at this level such a cycle says nothing");
     for (uint32_t i = 0; i < lemma->edge_count; i++) {
         if (edges[i].to != edges[(i + 1) % lemma->edge_count].from)
             return refuse_lemma(checker, "its edges do not follow one another");
@@ -327,6 +353,7 @@ enum iso_verification verify_lemmas(const struct iso_history *history, const str
     for (uint32_t i = 0; i < history->transaction_count; i++)
         checker.place[history->session_order[i]] = i;
     finals_init(&checker.finals, history);
+    checker.finals.each_read = iso_model_has_each_read(evidence->model);
     enum iso_verification status = ISO_CONFIRMED;
     for (; checker.lemma < evidence->lemma_count && status == ISO_CONFIRMED; checker.lemma++)
         status = check_lemma(&checker, &evidence->lemmas[checker.lemma]);

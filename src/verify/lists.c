@@ -70,7 +70,7 @@ static uint32_t *find_owners(const struct finals *finals, uint32_t reader, uint3
     const struct iso_history *history = finals->history;
     uint32_t key = history->key[operation], list = history->value[operation], before, rest, end;
     uint64_t first = history->list_first[list], length = history->list_first[list + 1] - first;
-    uint32_t prefix = verify_read_shape(history, reader, operation).prefix;
+    uint32_t prefix = verify_read_shape(history, reader, operation, finals->each_read).prefix;
     uint32_t *owners = iso_allocate((length + 1) * sizeof *owners);
     memset(owners, 0xff, (length + 1) * sizeof *owners);
     for (uint64_t i = prefix; i < length; i++)
@@ -125,7 +125,8 @@ bool lists_order(const struct finals *finals, const struct iso_literal *literal,
         return false;
     while (history->first_operation[t + 1] <= operation)
         t++;
-    if (iso_status_of(history, t) != ISO_COMMITTED || !verify_read_shape(history, t, operation).consistent)
+    if (iso_status_of(history, t) != ISO_COMMITTED ||
+        !verify_read_shape(history, t, operation, finals->each_read).consistent)
         return false;
     uint32_t *owners = find_owners(finals, t, operation);
     bool fine = span_of(finals, literal->a, operation, owners, a) &&

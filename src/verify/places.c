@@ -138,7 +138,7 @@ static bool says_read(const struct said *said)
         return false;
     uint32_t operation = verify_external_read(said->history, read->a, said->key);
     return operation != ISO_NONE && iso_kind_of(said->history, operation) == ISO_READ_LIST &&
-           end_of(said, placed) == verify_read_shape(said->history, read->a, operation).prefix;
+           end_of(said, placed) == verify_read_shape(said->history, read->a, operation, false).prefix;
 }
 
 bool places_imply(const struct finals *finals, const struct iso_literal *clause, uint32_t count, uint32_t operation)
@@ -153,7 +153,7 @@ bool places_imply(const struct finals *finals, const struct iso_literal *clause,
             return false;
     }
     uint32_t reader = iso_history_owner(history, operation);
-    struct read_shape shape = verify_read_shape(history, reader, operation);
+    struct read_shape shape = verify_read_shape(history, reader, operation, false);
     if (iso_status_of(history, reader) != ISO_COMMITTED || !shape.consistent)
         return false;
     said.initial = finals->initial_length[said.key];

@@ -10,6 +10,7 @@ void own_list_append(struct own_list *own, iso_atom element)
         own->capacity = 2 * own->capacity + 4;
         own->elements = iso_reallocate(own->elements, own->capacity * sizeof *own->elements);
     }
+    own->has_read &= !own->each_read || own->count;
     own->elements[own->count++] = element;
 }
 
@@ -17,6 +18,7 @@ struct read_shape own_list_read(struct own_list *own, const struct iso_history *
 {
     uint32_t list = history->value[operation];
     uint64_t first = history->list_first[list], length = history->list_first[list + 1] - first;
+    own->has_read &= !own->each_read || own->count;
     if (own->count > length)
         return (struct read_shape){.internal = own->has_read};
     struct read_shape shape = {.internal = own->has_read, .prefix = (uint32_t)(length - own->count)};
@@ -36,9 +38,10 @@ struct read_shape own_list_read(struct own_list *own, const struct iso_history *
 }
 
 /* All that the transaction did to the list up to a read. */
-static struct read_shape list_shape(const struct iso_history *history, uint32_t transaction, uint32_t operation)
+static struct read_shape list_shape(const struct iso_history *history, uint32_t transaction, uint32_t operation,
+                                    bool each_read)
 {
-    struct own_list own = {0};
+    struct own_list own = {.each_read = each_read};
     struct read_shape shape = {0};
     for (uint32_t o = history->first_operation[transaction]; o <= operation; o++) {
         if (history->key[o] != history->key[operation])
@@ -52,16 +55,39 @@ static struct read_shape list_shape(const struct iso_history *history, uint32_t 
     return shape;
 }
 
-struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction, uint32_t operation)
+/* Whether the transaction wrote the key before. */
+static bool has_written(const struct iso_history *history, uint32_t transaction, uint32_t operation)
+{
+    for (uint32_t o = history->first_operation[transaction]; o < operation; o++) {
+        if (history->key[o] == history->key[operation] && iso_kind_writes(history->kind[o]))
+            return true;
+    }
+    return false;
+}
+
+struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction, uint32_t operation,
+                                    bool each_read)
 {
     assert(operation >= history->first_operation[transaction] && operation < history->first_operation[transaction + 1]);
     if (iso_kind_of(history, operation) == ISO_READ_LIST)
-        return list_shape(history, transaction, operation);
+        return list_shape(history, transaction, operation, each_read);
+    if (each_read && !has_written(history, transaction, operation))
+        return (struct read_shape){.consistent = true};
     for (uint32_t o = operation; o-- > history->first_operation[transaction];) {
         if (history->key[o] == history->key[operation])
             return (struct read_shape){.internal = true, .consistent = history->value[o] == history->value[operation]};
     }
     return (struct read_shape){.consistent = true};
+}
+
+bool verify_is_external(const struct iso_history *history, uint32_t t, uint32_t operation)
+{
+    if (t >= history->transaction_count || iso_status_of(history, t) != ISO_COMMITTED ||
+        operation < history->first_operation[t] || operation >= history->first_operation[t + 1] ||
+        iso_kind_writes(history->kind[operation]))
+        return false;
+    struct read_shape shape = verify_read_shape(history, t, operation, true);
+    return !shape.internal && shape.consistent;
 }
 
 uint32_t verify_external_read(const struct iso_history *history, uint32_t t, uint32_t key)

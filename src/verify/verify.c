@@ -4,6 +4,8 @@
 static bool is_of_one_kind(const struct iso_evidence *evidence)
 {
     bool finding = evidence->finding.kind != ISO_FINDING_NONE;
+    if (evidence->choice_count && !(evidence->accepts && iso_model_is_weak(evidence->model)))
+        return false;
     if (evidence->accepts)
         return !finding && !evidence->lemma_count;
     return !evidence->event_count && !(finding && evidence->lemma_count);
@@ -21,9 +23,13 @@ enum iso_verification iso_verify(const struct iso_history *history, const struct
                              iso_model_name(evidence->model));
     if (!is_of_one_kind(evidence))
         return VERIFY_REFUSE(error, "the evidence is not of one kind: an order, a finding, or lemmas");
+    if (!iso_level_judged_by(iso_model_level(evidence->model), ISO_BY_ANY_ORDER))
+        return VERIFY_REFUSE(error, "level %s is judged by timestamps alone", iso_model_name(evidence->model));
+    if (evidence->accepts && iso_model_is_weak(evidence->model))
+        return verify_weak_order(history, evidence, error);
     if (evidence->accepts)
         return verify_order(history, evidence, error);
     if (evidence->finding.kind != ISO_FINDING_NONE)
-        return verify_finding(history, &evidence->finding, error);
+        return verify_finding(history, evidence, error);
     return verify_lemmas(history, evidence, error);
 }

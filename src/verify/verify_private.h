@@ -11,10 +11,15 @@
 /* accept.c, finding.c, lemmas.c */
 enum iso_verification verify_order(const struct iso_history *history, const struct iso_evidence *evidence,
                                    struct iso_error *error);
-enum iso_verification verify_finding(const struct iso_history *history, const struct iso_finding *finding,
+enum iso_verification verify_finding(const struct iso_history *history, const struct iso_evidence *evidence,
                                      struct iso_error *error);
 enum iso_verification verify_lemmas(const struct iso_history *history, const struct iso_evidence *evidence,
                                     struct iso_error *error);
+
+/* weak_order.c: an order at the weak levels; weak_cycle.c: whether a cycle counts there. */
+enum iso_verification verify_weak_order(const struct iso_history *history, const struct iso_evidence *evidence,
+                                        struct iso_error *error);
+bool verify_weak_cycle(enum iso_model model, const struct iso_edge *edges, uint32_t count);
 
 /* reads.c: what a read says, by looking at its own transaction only. */
 struct read_shape {
@@ -22,7 +27,8 @@ struct read_shape {
     bool consistent; /* internal: it agrees with that; a list ends with the transaction's own appends */
     uint32_t prefix; /* lists: elements before its own */
 };
-struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction, uint32_t operation);
+struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction, uint32_t operation,
+                                    bool each_read);
 
 /* What a transaction did to a list so far: its appends, and the first read that ended with those. */
 struct own_list {
@@ -30,9 +36,13 @@ struct own_list {
     uint32_t count, capacity;
     uint32_t read, read_prefix; /* an operation */
     bool has_read;
+    bool each_read; /* reads before the first append bind nothing */
 };
 void own_list_append(struct own_list *own, iso_atom element);
 struct read_shape own_list_read(struct own_list *own, const struct iso_history *history, uint32_t operation);
+
+/* Whether the operation is an external read of a committed transaction, where each read is one of its own. */
+bool verify_is_external(const struct iso_history *history, uint32_t transaction, uint32_t operation);
 
 /* The external read of a key by a committed transaction, or ISO_NONE. */
 uint32_t verify_external_read(const struct iso_history *history, uint32_t transaction, uint32_t key);
@@ -50,6 +60,7 @@ struct finals {
     struct final *items;
     uint32_t count;
     uint32_t *initial_value, *initial_length; /* by key: of a register; of a list, its elements */
+    bool each_read;                           /* each read of a key is one of its own (rc, adya-rc) */
 };
 void finals_init(struct finals *finals, const struct iso_history *history);
 /* The same of those that aborted. */

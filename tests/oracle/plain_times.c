@@ -227,6 +227,9 @@ static void take_snapshots(const struct plain_history *history, struct plain_tim
         struct plain_transaction_times *of = &times->transactions[t];
         of->has_sts = transaction->snapshot.given;
         of->sts = of->has_sts ? place_of(history, &chain, &transaction->snapshot, t) + 1 : 1;
+        /* Snapshots of one place differ in what is unknown: it may have committed before another one was taken there. */
+        if (transaction->status == ISO_UNKNOWN && of->sts > 1)
+            of->sts--;
         of->has_cts = transaction->status == ISO_COMMITTED && transaction->xid;
         of->cts = of->has_cts ? commit_place(&chain, t) + 1 : 1;
         for (uint32_t i = 0; i < transaction->operation_count; i++) {

@@ -50,7 +50,7 @@ static bool lacks_times(const struct oracle *oracle, uint32_t t)
         return false;
     if (plain_transaction_writes(&oracle->history->transactions[t]) && !times->has_cts)
         return true;
-    if (oracle->level == ISO_RC)
+    if (oracle->level == ISO_RC || has_knowledge(oracle))
         return false;
     return oracle->level != ISO_SER ? !times->has_sts : !times->has_sts && !times->has_cts;
 }
@@ -274,7 +274,9 @@ bool timestamp_oracle(const struct plain_history *history, enum iso_level level,
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         if (!is_committed(&oracle, t))
             continue;
-        if (session_order && level != ISO_STALE_READS)
+        if (has_knowledge(&oracle))
+            judge_back(&oracle, t);
+        else if (session_order && level != ISO_STALE_READS)
             judge_session(&oracle, t);
         if (level == ISO_SI)
             judge_conflicts(&oracle, t);

@@ -24,6 +24,13 @@ struct oracle {
     uint32_t past_count;          /* stale: reads that have a moment in common */
     struct external_read past[PLAIN_OPERATIONS];
     uint32_t past_prefix[PLAIN_OPERATIONS];
+
+    /* ryw, mr, ra, cc and psi: by certain reads, and by guesses too */
+    bool read_by[2][PLAIN_TRANSACTIONS][PLAIN_TRANSACTIONS]; /* [writer][reader] */
+    bool known[2][PLAIN_TRANSACTIONS][PLAIN_TRANSACTIONS];   /* [who][to whom] */
+    uint32_t expected_writer;
+    void (*visit)(struct oracle *oracle, const struct external_read *read, uint32_t prefix); /* instead of judging */
+
     uint64_t expected_at, limit; /* where a wrong read looked, and the last moment that it might have had */
 };
 
@@ -79,6 +86,21 @@ enum read_verdict judge_by_moments(struct oracle *oracle, const struct external_
 
 /* Whether the read returned the version that `writer` made; ISO_NONE: the initial one. */
 bool is_register_version(const struct oracle *oracle, const struct external_read *read, uint32_t writer);
+
+/* ryw, mr, ra, cc and psi. */
+static inline bool has_knowledge(const struct oracle *oracle)
+{
+    return oracle->level == ISO_RYW || oracle->level == ISO_MR || oracle->level == ISO_RA || oracle->level == ISO_CC ||
+           oracle->level == ISO_PSI;
+}
+void judge_back(struct oracle *oracle, uint32_t t); /* SESSION */
+void find_knowledge(struct oracle *oracle);
+enum read_verdict judge_by_knowledge(struct oracle *oracle, const struct external_read *read, uint32_t prefix,
+                                     struct instance *wrong);
+
+/* All reads that are judged by EXT. */
+void for_each_external_read(struct oracle *oracle,
+                            void (*visit)(struct oracle *oracle, const struct external_read *read, uint32_t prefix));
 bool is_list_version(const struct oracle *oracle, const struct external_read *read, uint32_t prefix, uint32_t writer);
 
 /* Two writers of the list committed at one position among snapshots: their order is not known. */

@@ -19,7 +19,7 @@ bool is_visible(const struct oracle *oracle, const struct external_read *read, u
 {
     const struct plain_transaction_times *reader = &oracle->times.transactions[read->t];
     uint64_t cts = oracle->times.transactions[w].cts;
-    if (has_moments(oracle))
+    if (has_moments(oracle) || has_knowledge(oracle))
         return cts <= oracle->limit;
     if (oracle->level != ISO_SER)
         return cts <= times_of(oracle, read)->ots;
@@ -42,6 +42,8 @@ bool version_below(const struct oracle *oracle, const struct plain_text *key, ui
 uint32_t expected_writer(const struct oracle *oracle, const struct external_read *read)
 {
     uint32_t newest = NONE;
+    if (has_knowledge(oracle))
+        return oracle->expected_writer;
     for (uint32_t w = 0; w < oracle->history->transaction_count; w++) {
         bool visible = has_moments(oracle) ? oracle->times.transactions[w].cts <= oracle->expected_at
                                            : is_visible(oracle, read, w);
@@ -59,7 +61,7 @@ bool may_be_visible(const struct oracle *oracle, const struct external_read *rea
         return false;
     if (!unknown->has_sts)
         return true;
-    if (has_moments(oracle))
+    if (has_moments(oracle) || has_knowledge(oracle))
         return unknown->sts < oracle->limit;
     bool by_commit = oracle->level == ISO_SER || times_of(oracle, read)->lock;
     return unknown->sts < (by_commit ? reader->cts : times_of(oracle, read)->ots);
@@ -126,8 +128,13 @@ static void judge_register_read(struct oracle *oracle, struct findings *findings
         struct external_read read = {t, i, &operation->key};
         struct instance wrong;
         oracle->reads_externally[t][i] = true;
-        enum read_verdict verdict =
-            has_moments(oracle) ? judge_by_moments(oracle, &read, NONE, &wrong) : judge_register(oracle, &read, &wrong);
+        if (oracle->visit) {
+            oracle->visit(oracle, &read, NONE);
+            return;
+        }
+        enum read_verdict verdict = has_moments(oracle)     ? judge_by_moments(oracle, &read, NONE, &wrong)
+                                    : has_knowledge(oracle) ? judge_by_knowledge(oracle, &read, NONE, &wrong)
+                                                            : judge_register(oracle, &read, &wrong);
         note_external(oracle, findings, verdict, &wrong);
         return;
     }
@@ -218,8 +225,13 @@ static void judge_list_read(struct oracle *oracle, struct findings *findings, ui
         struct external_read read = {t, i, &operation->key};
         struct instance wrong;
         oracle->reads_externally[t][i] = true;
-        enum read_verdict verdict = has_moments(oracle) ? judge_by_moments(oracle, &read, prefix, &wrong)
-                                                        : judge_list(oracle, &read, prefix, &wrong);
+        if (oracle->visit) {
+            oracle->visit(oracle, &read, prefix);
+            return;
+        }
+        enum read_verdict verdict = has_moments(oracle)     ? judge_by_moments(oracle, &read, prefix, &wrong)
+                                    : has_knowledge(oracle) ? judge_by_knowledge(oracle, &read, prefix, &wrong)
+                                                            : judge_list(oracle, &read, prefix, &wrong);
         note_external(oracle, findings, verdict, &wrong);
         return;
     }
@@ -261,7 +273,7 @@ static void judge_transaction(struct oracle *oracle, uint32_t t)
         else
             judge_register_read(oracle, &findings[key], t, i);
     }
-    for (uint32_t key = 0; key < key_count; key++) {
+    for (uint32_t key = 0; key < key_count && !oracle->visit; key++) {
         if (findings[key].has_internal)
             instances_add(oracle->instances, &findings[key].internal);
         if (findings[key].has_external)
@@ -270,8 +282,23 @@ static void judge_transaction(struct oracle *oracle, uint32_t t)
     }
 }
 
+void for_each_external_read(struct oracle *oracle,
+                            void (*visit)(struct oracle *oracle, const struct external_read *read, uint32_t prefix))
+{
+    uint64_t judged = oracle->instances->reads_judged;
+    oracle->visit = visit;
+    for (uint32_t t = 0; t < oracle->history->transaction_count; t++) {
+        if (is_committed(oracle, t))
+            judge_transaction(oracle, t);
+    }
+    oracle->visit = NULL;
+    oracle->instances->reads_judged = judged;
+}
+
 void judge_reads(struct oracle *oracle)
 {
+    if (has_knowledge(oracle))
+        find_knowledge(oracle);
     for (uint32_t t = 0; t < oracle->history->transaction_count; t++) {
         if (is_committed(oracle, t))
             judge_transaction(oracle, t);

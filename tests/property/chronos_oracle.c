@@ -174,6 +174,11 @@ static void count(struct statistics *statistics, const struct comparison *compar
     }
 }
 
+static bool is_about_sessions(enum iso_level level)
+{
+    return level == ISO_RYW || level == ISO_MR || level == ISO_RA || level == ISO_CC || level == ISO_PSI;
+}
+
 static uint32_t run(struct comparison *comparison, struct statistics *statistics, uint64_t histories, uint64_t seed)
 {
     struct random_history_options options = random_history_defaults();
@@ -183,7 +188,7 @@ static uint32_t run(struct comparison *comparison, struct statistics *statistics
         abort();
     for (uint64_t i = 0; i < histories && failed < MAX_REPORTS; i++) {
         random_history(seed + i, &options, plain);
-        comparison->session_order = (seed + i) % 8 != 0;
+        comparison->session_order = (seed + i) % 8 != 0 || is_about_sessions(comparison->level);
         are_threads_short = (seed + i) / 8 % 4 != 0;
         bool differs = disagrees(plain, comparison);
         count(statistics, comparison);

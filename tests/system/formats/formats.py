@@ -58,7 +58,7 @@ def verdicts():
                     document = json.loads(unmask(line))
                 except ValueError:
                     continue
-                if "axiom" in document or ("verdict" in document and "isochron" in document):
+                if "axiom" in document or "isochron" in document:
                     yield f"{os.path.relpath(path, root)}:{number}", document
 
 
@@ -66,7 +66,7 @@ def check_verdicts():
     judge, seen = validator("deploy/schemas/verdict.schema.json"), {}
     faults = []
     for where, document in verdicts():
-        found = document.get("violations", [document])
+        found = document.get("violations", [document] if "axiom" in document else [])
         for violation in found:
             seen[violation["axiom"]] = seen.get(violation["axiom"], 0) + 1
         why = fault(judge, document)
@@ -98,6 +98,16 @@ def check_mutants(judge):
         "a place without a line": lambda v: v["violations"][0]["at"][0].pop("line"),
         "a cycle without edges": lambda v: v["violations"][0].update(axiom="CYCLE", anomaly="G0"),
     }
+    answers = {"isochron": "0.1.0", "level": "all", "engine": "any-order", "strongest": ["cc"], "undecided": [],
+               "levels": {"cc": {"verdict": "holds"}, "ra": {"verdict": "holds", "since": "cc"}}, "seconds": {}, "peak_rss_bytes": 0,
+               **dict.fromkeys(("transactions", "aborted", "unknown", "operations", "sessions", "keys"), 1)}
+    result(fault(judge, answers) is None, "answers at several levels are good", str(fault(judge, answers)))
+    for name, change in {"a level that is none": lambda v: v["strongest"].append("rr"),
+                         "an answer without a verdict": lambda v: v["levels"]["cc"].pop("verdict"),
+                         "at_least without its verdict": lambda v: v.update(at_least="ra")}.items():
+        spoilt = copy.deepcopy(answers)
+        change(spoilt)
+        result(fault(judge, spoilt) is not None, f"refused: {name}", "it was taken")
     for name, change in spoil.items():
         spoilt = copy.deepcopy(good)
         change(spoilt)

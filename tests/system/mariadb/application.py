@@ -111,6 +111,8 @@ def connect(options):
 class Transaction:
     """One attempt: its record grows with what the server answered."""
 
+    asking = threading.Lock()
+
     def __init__(self, session, number):
         self.session, self.cursor, self.options = session, session.connection.cursor(), session.options
         self.tid = f"{session.name}-{number}"
@@ -125,8 +127,9 @@ class Transaction:
             self.cursor.execute("START TRANSACTION")
             return
         self.cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
-        self.cursor.execute("SHOW STATUS LIKE 'binlog_snapshot_%'")
-        place = {name.lower(): value for name, value in self.cursor.fetchall()}
+        with Transaction.asking:  # two that ask at once may get each other's answer (docs/attach-mysql.md)
+            self.cursor.execute("SHOW STATUS LIKE 'binlog_snapshot_%'")
+            place = {name.lower(): value for name, value in self.cursor.fetchall()}
         self.snapshot = f"{place['binlog_snapshot_file']}:{place['binlog_snapshot_position']}"
         if self.options.join == "snapshot":
             self.cursor.execute("SELECT BINLOG_GTID_POS(%s, %s)", tuple(self.snapshot.rsplit(":", 1)))
@@ -342,21 +345,26 @@ class Churn(threading.Thread):
                     break
 
 
-def create(options):
+def fill(cursor):
+    """The tables of a new database."""
+    for statement in TABLES.split(";"):
+        cursor.execute(statement)
+    for branch in range(BRANCHES):
+        cursor.executemany("INSERT INTO account VALUES (%s, %s, %s)", [(branch, no, -1 - no - 100 * branch) for no in range(ACCOUNTS)])
+    cursor.executemany("INSERT INTO item VALUES (%s, 'x', %s)", [(name, -1000 - i) for i, name in enumerate(ITEM_NAMES)])
+    cursor.execute("INSERT INTO tx_marker VALUES (0, '')")
+    cursor.executemany("INSERT INTO kv VALUES (%s, %s)", [(k, -2000 - k) for k in range(0, KEYS, 2)])
+
+
+def create(options, fill):
     connection = pymysql.connect(host="127.0.0.1", port=options.port, user="isochron", password="isochron", autocommit=True)
     with connection.cursor() as cursor:
         cursor.execute(f"CREATE DATABASE {options.database}")
         cursor.execute(f"USE {options.database}")
-        for statement in TABLES.split(";"):
-            cursor.execute(statement)
-        for branch in range(BRANCHES):
-            cursor.executemany("INSERT INTO account VALUES (%s, %s, %s)", [(branch, no, -1 - no - 100 * branch) for no in range(ACCOUNTS)])
-        cursor.executemany("INSERT INTO item VALUES (%s, 'x', %s)", [(name, -1000 - i) for i, name in enumerate(ITEM_NAMES)])
-        cursor.execute("INSERT INTO tx_marker VALUES (0, '')")
-        cursor.executemany("INSERT INTO kv VALUES (%s, %s)", [(k, -2000 - k) for k in range(0, KEYS, 2)])
+        fill(cursor)
 
 
-def main():
+def main(Session=Session, fill=fill):
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--moved", help="a file that says at which port the server is, once it is elsewhere")
@@ -375,7 +383,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     if options.create:
-        create(options)
+        create(options, fill)
         return 0
     log, values = Log(), Values(options.seed)
     sessions = [Session(options, number, log, values) for number in range(options.seed * 100, options.seed * 100 + options.sessions)]
@@ -392,4 +400,5 @@ def main():
     return 1 if any(session.failed for session in sessions) else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

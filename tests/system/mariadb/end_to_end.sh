@@ -5,53 +5,25 @@
 #   ISOCHRON=build/isochron tests/system/mariadb/end_to_end.sh [TRANSACTIONS]     of each of four sessions, 300
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-isochron=$(realpath "${ISOCHRON:-$here/../../../build/isochron}")
 many=${1:-300}
-connect=$here/../../../deploy/debezium/connect.sh
-work=$(mktemp -d)
-chmod 755 "$work" # the server's user must get in
-number=0
-. "$here/../../support/tap.sh"
-. "$here/../../support/verdict.sh"
+databases=(shop)
+prefix=maria
+. "$here/../../support/opening.sh"
+. "$here/chain.sh"
 plan 14
 
-stop_all() {
-    jobs -p | xargs -r kill 2>/dev/null
+chain_stop() {
     "$connect" stop "$work/connect"
     "$here/server.sh" stop "$work/mariadb"
     "$here/../kafka/broker.sh" stop "$work/broker"
-    [ -n "${KEEP:-}" ] && echo "# kept in $work" || rm -rf "$work"
-}
-trap stop_all EXIT
-
-sql() { # [options...]
-    mariadb --no-defaults -h 127.0.0.1 -P "$port" -u isochron -pisochron "$@"
 }
 
-connector() {
-    cat <<END
-name=maria
-connector.class=io.debezium.connector.mariadb.MariaDbConnector
-tasks.max=1
-database.hostname=127.0.0.1
-database.port=$port
-database.user=isochron
-database.password=isochron
-database.server.id=77
-database.include.list=shop
-database.ssl.mode=disabled
-topic.prefix=maria
-schema.history.internal=io.debezium.storage.file.history.FileSchemaHistory
-schema.history.internal.file.filename=$work/schema-history
-provide.transaction.metadata=true
-poll.interval.ms=20
-END
+connector_options() {
+    :
 }
 
-# Waits until the connector follows the binlog: what is written while it takes its snapshot may be in both (seen with
-# 3.0.0.Final: rows of the snapshot were newer than the position that the stream then began at).
-wait_for_stream() {
-    until sql -N -e 'SHOW PROCESSLIST' | grep -q 'Binlog Dump'; do sleep 0.2; done
+change_row() {
+    sql shop -e "REPLACE INTO kv VALUES (0, $(date +%s%N))"
 }
 
 # One session's transactions as SQL. Every value is written once.
@@ -103,16 +75,6 @@ client() { # number
     }'
 }
 
-# Waits until Kafka has everything: a row of now, in the transaction $drained, has come out at the other end.
-drain() {
-    sql shop -e "REPLACE INTO kv VALUES (0, $(date +%s%N))"
-    drained=$(sql shop -N -e 'SELECT @@gtid_binlog_pos')
-    until kcat -C -b "$address" -t maria.transaction -o -20 -e -q 2>/dev/null | grep -q "\"END\",\"id\":\"$drained\""; do
-        sleep 0.2
-    done
-    sleep 0.5
-}
-
 transactions() { # in the binlog so far
     sql -N -e 'SELECT @@gtid_binlog_pos' | sed 's/.*-//'
 }
@@ -126,8 +88,7 @@ address=$("$here/../kafka/broker.sh" start "$work/broker") && port=$("$here/serv
         CREATE TABLE shop.account (k int PRIMARY KEY, v bigint);
         CREATE TABLE shop.tx_marker (client int PRIMARY KEY, tid varchar(64));
         INSERT INTO shop.kv SELECT seq, -seq FROM shop.seq_1_to_20; INSERT INTO shop.account SELECT seq, -seq FROM shop.seq_1_to_5;
-        INSERT INTO shop.tx_marker SELECT seq, "" FROM shop.seq_1_to_3' && connector >"$work/connector" &&
-    "$connect" start "$work/connect" "$address" "$work/connector" && wait_for_stream
+        INSERT INTO shop.tx_marker SELECT seq, "" FROM shop.seq_1_to_3' && start_connector && wait_until "the connector at the log" is_followed
 result $? "MariaDB, Kafka and Connect with Debezium run" || exit 1
 echo "# after $SECONDS s"
 
@@ -142,7 +103,7 @@ run_sessions 5 8 &
 sessions=$!
 sleep 0.3
 "$connect" kill "$work/connect"
-"$connect" start "$work/connect" "$address" "$work/connector"
+start_connector
 result $? "Connect starts again after kill -9"
 wait $sessions
 drain

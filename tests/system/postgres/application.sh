@@ -6,22 +6,9 @@
 #   ISOCHRON=build/isochron WORKLOAD=build/postgres-workload tests/system/postgres/application.sh [TRANSACTIONS]   of each run, 800
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-isochron=$(realpath "${ISOCHRON:-$here/../../../build/isochron}")
-workload=$(realpath "${WORKLOAD:-$here/../../../build/postgres-workload}")
 many=${1:-800}
-work=$(mktemp -d)
-chmod 755 "$work" # PostgreSQL's user must get in
-number=0
+. "$here/../../support/opening.sh"
 . "$here/chain.sh"
-. "$here/../../support/tap.sh"
-. "$here/../../support/verdict.sh"
-
-stop_all() {
-    jobs -p | xargs -r kill 2>/dev/null
-    chain_stop
-    [ -n "${KEEP:-}" ] && echo "# kept in $work" || rm -rf "$work"
-}
-trap stop_all EXIT
 
 connector_options() { # database
     echo decimal.handling.mode=string

@@ -8,23 +8,10 @@
 #   ISOCHRON=build/isochron WORKLOAD=build/postgres-workload tests/system/postgres/end_to_end.sh [TRANSACTIONS]   of each workload, 1000
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-isochron=$(realpath "${ISOCHRON:-$here/../../../build/isochron}")
-workload=$(realpath "${WORKLOAD:-$here/../../../build/postgres-workload}")
 many=${1:-1000}
-work=$(mktemp -d)
-chmod 755 "$work" # PostgreSQL's user must get in
-number=0
+. "$here/../../support/opening.sh"
 . "$here/chain.sh"
-. "$here/../../support/tap.sh"
-. "$here/../../support/verdict.sh"
 plan 39
-
-stop_all() {
-    jobs -p | xargs -r kill 2>/dev/null
-    chain_stop
-    [ -n "${KEEP:-}" ] && echo "# kept in $work" || rm -rf "$work"
-}
-trap stop_all EXIT
 
 run() { # database options...: the workload; counts go to DATABASE.tally
     local database=$1

@@ -1,7 +1,8 @@
 /* The ledger: entries of accounts, asked for by condition, by range and in sums; each column is judged by itself.
  *
  * Ids are never used again: a snapshot that misses a delete could insert the key a second time. Every second write of a
- * row leaves its cells to the change stream.
+ * row leaves its cells to the change stream. Amounts are many, so that two entries seldom share the greatest: then it is not known
+ * which of them a max has read.
  */
 #define _GNU_SOURCE
 #include "tests/system/postgres/session.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 
 static const char TABLE[] = "public.entries";
-enum { COLUMNS = 4, KEY_BYTES = 64, STATEMENT_BYTES = 300, PER_ACCOUNT = 5, SPAN = 30 };
+enum { COLUMNS = 4, KEY_BYTES = 64, STATEMENT_BYTES = 300, PER_ACCOUNT = 5, SPAN = 30, AMOUNTS = 1000000 };
 
 static PGresult *ask(struct client *client, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static PGresult *ask(struct client *client, const char *format, ...)
@@ -148,7 +149,7 @@ static bool add_entry(struct client *client, unsigned account)
     return tell_written(client, ask(client,
                                     "INSERT INTO entries (account, amount, note) VALUES (%u, %u, NULLIF('n%u', 'n3')) "
                                     "RETURNING id, account, amount, status, note",
-                                    account, (unsigned)client_draw(client, 100), (unsigned)client_draw(client, 6)));
+                                    account, (unsigned)client_draw(client, AMOUNTS), (unsigned)client_draw(client, 6)));
 }
 
 static bool remove_entry(struct client *client, const char *id)

@@ -6,23 +6,10 @@
 #   ISOCHRON=build/isochron WORKLOAD=build/postgres-workload tests/system/postgres/ledger.sh [TRANSACTIONS]   of each run, 1000
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-isochron=$(realpath "${ISOCHRON:-$here/../../../build/isochron}")
-workload=$(realpath "${WORKLOAD:-$here/../../../build/postgres-workload}")
 many=${1:-1000}
-work=$(mktemp -d)
-chmod 755 "$work" # PostgreSQL's user must get in
-number=0
+. "$here/../../support/opening.sh"
 . "$here/chain.sh"
-. "$here/../../support/tap.sh"
-. "$here/../../support/verdict.sh"
-plan 13
-
-stop_all() {
-    jobs -p | xargs -r kill 2>/dev/null
-    chain_stop
-    [ -n "${KEEP:-}" ] && echo "# kept in $work" || rm -rf "$work"
-}
-trap stop_all EXIT
+plan 14
 
 # With schemas, so that columns have types: the greatest of some values is not known else.
 connector_options() {
@@ -84,6 +71,8 @@ done
 sources_of ser
 judge ser
 is ser '0 ["holds",[]]' "$verdict_and_counts" "SERIALIZABLE holds at snapshot isolation"
+judge order --level ser
+is order '0 ["holds","holds",0]' '[.verdict, .order, .reads_unjudged]' "and has an order of its transactions, of rows, ranges and sums"
 
 # What Kafka holds is captured, and what clients say altered: a row that a query lacks, one too many, another sum.
 sources_of rr
@@ -91,7 +80,7 @@ sources_of rr
     --quiet -o "$work/whole.jsonl"
 replay whole whole.jsonl
 is whole '0 ["holds",[]]' "$verdict_and_counts" "a replay of the capture holds"
-"$here/plant_queries.py" "$work/whole.jsonl" "$work/lies.jsonl" >"$work/planted"
+"$here/../../support/plant_queries.py" rr.clients public.entries "$work/whole.jsonl" "$work/lies.jsonl" >"$work/planted"
 replay lies lies.jsonl
 is lies "1 [12,$(cat "$work/planted")]" '[.counts.EXT, ([.violations[] | [.tids[0], .kind, .key]] | sort)]' "what is planted is found, and nothing else"
 [ "$(jq length "$work/planted")" = 12 ]

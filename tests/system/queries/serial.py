@@ -3,8 +3,9 @@ snapshots; then `isochron check --level ser`, and every order of the committed t
 what it returned, and the writers of each row keep the order of their commits.
 
 A query is placed by its snapshot: where a row has a state again that it had before, an order that the snapshots exclude may
-explain the results as well; such histories are only checked for what no order explains. Each answer's evidence must be
-confirmed, and each violation explained.
+explain the results as well; such histories are only checked for what no order explains. In a file values have no types, so of a
+least value of several it is not known which that is: undecided (tests/unit/rowsets has types). Of counts, sums and rows without keys each row must be to them what it was. Each answer's
+evidence must be confirmed, and each violation explained.
 
     serial.py PROGRAM HISTORIES SEED
 """
@@ -17,19 +18,34 @@ import sys
 import tempfile
 
 PROGRAM, HISTORIES, SEED = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-ROWS = (1, 2, 3)
+ROWS, GONE = (1, 2, 3), "gone"
 CONDITIONS = [None, ">= 1", "= 0", "= 1", "= 2"]
+AGGREGATES = {"count": lambda all, some: all, "count(v)": lambda all, some: len(some), "sum(v)": lambda all, some: sum(some) if some else None,
+              "min(v)": lambda all, some: min(some, default=None)}
+WHATS = ["rows", "rows", "bag", "count", "count(v)", "sum(v)", "sum(v)", "min(v)"]
 
 
 def matches(condition, value):
     if condition is None:
         return True
+    if value is None:
+        return False
     operator, constant = condition.split()
     return value >= int(constant) if operator == ">=" else value == int(constant)
 
 
-def ask(rows, condition):
-    return sorted(row for row, value in rows.items() if matches(condition, value))
+def adds(what, condition, value):
+    """What a row with the value is to the result: nothing, or one more, or its value."""
+    if value == GONE or not matches(condition, value) or (value is None and what not in ("rows", "count", "bag")):
+        return None
+    return "one" if what in ("rows", "count", "count(v)") else [value]
+
+
+def ask(rows, query):
+    """What the query makes of each row; of a least or greatest value the value."""
+    what, condition = query
+    parts = {row: adds(what, condition, value) for row, value in rows.items() if adds(what, condition, value)}
+    return AGGREGATES[what](0, [part[0] for part in parts.values()]) if what == "min(v)" else parts
 
 
 class Transaction:
@@ -42,8 +58,8 @@ class Transaction:
 
     def operate(self, draw):
         if draw.random() < 0.5:
-            condition = draw.choice(CONDITIONS)
-            self.operations.append(("q", condition, ask(self.view, condition)))
+            query = draw.choice(WHATS), draw.choice(CONDITIONS)
+            self.operations.append(("q", query, ask(self.view, query), dict(self.view)))
             return
         row = draw.choice(ROWS)
         self.wrote.add(row)
@@ -51,7 +67,7 @@ class Transaction:
             self.operations.append(("d", row))
             del self.view[row]
         else:
-            self.view[row] = draw.randint(0, 2)
+            self.view[row] = draw_value(draw)
             self.operations.append(("w", row, self.view[row]))
 
     def record(self):
@@ -65,22 +81,34 @@ class Transaction:
         return record
 
 
+def draw_value(draw):
+    return draw.choice([0, 1, 2, 0, 1, 2, None])
+
+
 def spell(operation):
     if operation[0] == "d":
         return {"t": "d", "row": f"t/{operation[1]}"}
     if operation[0] == "w":
         return {"t": "w", "row": f"t/{operation[1]}", "cells": {"v": operation[2]}}
-    query = {"t": "q", "table": "t", "rows": {str(row): {} for row in operation[2]}}
-    if operation[1]:
-        query["where"] = "v " + operation[1]
+    (what, condition), view = operation[1], operation[3]
+    values = [value for value in view.values() if matches(condition, value)]
+    query = {"t": "q", "table": "t"}
+    if condition:
+        query["where"] = "v " + condition
+    if what == "rows":
+        query["rows"] = {str(row): {} for row in operation[2]}
+    elif what == "bag":
+        query.update(columns=["v"], bag=[[value] for value in values])
+    else:
+        query["agg"] = {what: AGGREGATES[what](len(values), [value for value in values if value is not None])}
     return query
 
 
 def run(draw):
     """What was there at first, all transactions, and the states that each row went through."""
-    initial = {row: draw.randint(0, 2) for row in ROWS if draw.random() < 0.6}
+    initial = {row: draw_value(draw) for row in ROWS if draw.random() < 0.6}
     committed, changed, active, everything, now = dict(initial), {}, [], [], 0
-    states = {row: [initial.get(row)] for row in ROWS}
+    states = {row: [initial.get(row, GONE)] for row in ROWS}
     count = draw.randint(2, 5)
     while len(everything) < count or active:
         now += 1
@@ -101,7 +129,7 @@ def run(draw):
             committed.pop(row, None)
             if row in transaction.view:
                 committed[row] = transaction.view[row]
-            states[row].append(committed.get(row))
+            states[row].append(committed.get(row, GONE))
     return initial, everything, states
 
 
@@ -121,11 +149,26 @@ def explains(initial, order):
     return True
 
 
+def queries_of(committed):
+    return [operation for transaction in committed for operation in transaction.operations if operation[0] == "q"]
+
+
+def comes_back(states, query):
+    """Whether a row is to the query again what it was and was no more."""
+    runs = [[part for part, _ in itertools.groupby(str(adds(*query, value)) for value in of_row)] for of_row in states.values()]
+    return any(len(set(run)) < len(run) for run in runs)
+
+
 def returns(states, committed):
     """Whether a row has a state again that it had and lost, or is deleted and there again at once."""
     deleted = any(("d", row) in transaction.operations and row in transaction.view
                   for transaction in committed for row in transaction.wrote)
-    return deleted or any(len(set(of_row)) < len(of_row) for of_row in states.values())
+    return (deleted or any(len(set(of_row)) < len(of_row) for of_row in states.values()) or
+            any(comes_back(states, query[1]) for query in queries_of(committed)))
+
+
+def has_least(committed):
+    return any(query[1][0] == "min(v)" for query in queries_of(committed))
 
 
 def isochron(*arguments):
@@ -160,13 +203,15 @@ def check(folder, seed, seen):
     outcome, faults = judge(folder, records)
     expected = "holds" if any(explains(initial, order) for order in itertools.permutations(committed)) else "violated"
     seen[expected] += 1
-    if outcome != expected and not (outcome == "violated" and returns(states, committed)):
+    if outcome == "undecided" and has_least(committed):
+        seen["undecided"] += 1
+    elif outcome != expected and not (outcome == "violated" and (returns(states, committed) or has_least(committed))):
         faults.append(f"{outcome}, and all orders together say: {expected}")
     return [f"seed {seed}: {fault}\n" + "\n".join(map(json.dumps, records)) for fault in faults]
 
 
 def main():
-    seen, faults = {"holds": 0, "violated": 0}, []
+    seen, faults = {"holds": 0, "violated": 0, "undecided": 0}, []
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(SEED, SEED + HISTORIES):
             faults += check(folder, seed, seen)
@@ -174,7 +219,7 @@ def main():
         print("\n".join("# " + line for line in fault.splitlines()))
     good = not faults and seen["violated"] >= HISTORIES // 100
     print("ok" if good else "not ok", f"1 - {HISTORIES} histories with queries say at ser what all orders say:",
-          f"{seen['violated']} violated")
+          f"{seen['violated']} violated; {seen['undecided']} undecided, for a least value")
     print("1..1")
     return 0 if good else 1
 

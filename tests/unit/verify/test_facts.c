@@ -133,7 +133,8 @@ static void confirms_findings(void **state)
         struct iso_error error = {.status = ISO_OK};
         struct iso_finding finding = {row->kind, row->transaction, row->operation, (uint32_t)row->other};
         make_history(&history, row->history);
-        if ((verify_finding(&history, &finding, &error) == ISO_CONFIRMED) != row->confirmed)
+        struct iso_evidence evidence = {.model = ISO_MODEL_SI, .finding = finding};
+        if ((verify_finding(&history, &evidence, &error) == ISO_CONFIRMED) != row->confirmed)
             fail_msg("row %zu: %s: %s", i, row->history, error.text);
         iso_history_release(&history);
     }
@@ -238,8 +239,8 @@ static void hears_lists(void **state)
         make_history(&history, row->history);
         finals_init(&finals, &history);
         for (uint32_t l = 0; l < row->count; l++)
-            clause[l] =
-                (struct iso_literal){(enum iso_literal_kind)row->clause[l].kind, row->clause[l].a, row->clause[l].b, 0};
+            clause[l] = (struct iso_literal){(enum iso_literal_kind)row->clause[l].kind, row->clause[l].a,
+                                             row->clause[l].b, 0, 0};
         bool said = (row->count == 1 && lists_order(&finals, clause, row->operation)) ||
                     places_imply(&finals, clause, row->count, row->operation);
         if (said != row->said)
@@ -260,14 +261,17 @@ static const struct cycle_row {
 } cycles[] = {
     {ISO_MODEL_SI,
      4,
-     {{ISO_EDGE_WR, 1, 2, 0, 0}, {ISO_EDGE_OWN, 2, 3, 0, 0}, {ISO_EDGE_WR, 3, 0, 1, 0}, {ISO_EDGE_OWN, 0, 1, 0, 0}},
+     {{ISO_EDGE_WR, 1, 2, 0, 0, 0},
+      {ISO_EDGE_OWN, 2, 3, 0, 0, 0},
+      {ISO_EDGE_WR, 3, 0, 1, 0, 0},
+      {ISO_EDGE_OWN, 0, 1, 0, 0, 0}},
      true},
-    {ISO_MODEL_SI, 2, {{ISO_EDGE_WR, 0, 2, 0, 0}, {ISO_EDGE_WR, 2, 0, 1, 0}}, false},
-    {ISO_MODEL_SI, 2, {{ISO_EDGE_WR, 1, 3, 0, 0}, {ISO_EDGE_WR, 3, 1, 1, 0}}, false},
-    {ISO_MODEL_SI, 2, {{ISO_EDGE_WR, 1, 2, 0, 0}, {ISO_EDGE_WR, 2, 1, 1, 0}}, false},
-    {ISO_MODEL_SER, 2, {{ISO_EDGE_WR, 0, 2, 0, 0}, {ISO_EDGE_WR, 2, 0, 1, 0}}, true},
-    {ISO_MODEL_SER, 2, {{ISO_EDGE_WR, 0, 2, 1, 0}, {ISO_EDGE_WR, 2, 0, 0, 0}}, false},
-    {ISO_MODEL_SER, 1, {{ISO_EDGE_WR, 0, 2, 0, 0}}, false},
+    {ISO_MODEL_SI, 2, {{ISO_EDGE_WR, 0, 2, 0, 0, 0}, {ISO_EDGE_WR, 2, 0, 1, 0, 0}}, false},
+    {ISO_MODEL_SI, 2, {{ISO_EDGE_WR, 1, 3, 0, 0, 0}, {ISO_EDGE_WR, 3, 1, 1, 0, 0}}, false},
+    {ISO_MODEL_SI, 2, {{ISO_EDGE_WR, 1, 2, 0, 0, 0}, {ISO_EDGE_WR, 2, 1, 1, 0, 0}}, false},
+    {ISO_MODEL_SER, 2, {{ISO_EDGE_WR, 0, 2, 0, 0, 0}, {ISO_EDGE_WR, 2, 0, 1, 0, 0}}, true},
+    {ISO_MODEL_SER, 2, {{ISO_EDGE_WR, 0, 2, 1, 0, 0}, {ISO_EDGE_WR, 2, 0, 0, 0, 0}}, false},
+    {ISO_MODEL_SER, 1, {{ISO_EDGE_WR, 0, 2, 0, 0, 0}}, false},
 };
 
 static void follows_edges(void **state)

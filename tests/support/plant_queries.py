@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Plants lies about what queries returned into a capture of the ledger's topics.
+"""Plants lies about what queries returned into a capture of a ledger's topics.
 
-    plant_queries.py WHOLE LIES     writes LIES; prints what has to be found, as JSON: [[tid, kind, key], ...], sorted
+    plant_queries.py TOPIC TABLE WHOLE LIES
+        of clients on TOPIC about TABLE; writes LIES; prints what has to be found, as JSON: [[tid, kind, key], ...], sorted
 
 A third are rows left out, a third rows that never were, a third other sums. Each is in another transaction that wrote nothing.
 """
@@ -9,7 +10,7 @@ import json
 import sys
 
 EACH = 4
-TABLE = "public.entries"
+TOPIC, TABLE, WHOLE, LIES = sys.argv[1:]
 NEVER = "999999999"
 
 
@@ -48,19 +49,19 @@ def plant(record, lie):
 def main():
     lies = [(lie, kind) for lie, kind in ((leave_row_out, "missing-row"), (add_row, "extra-row"), (change_sum, "aggregate"))
             for _ in range(EACH)]
-    messages = [json.loads(line) for line in open(sys.argv[1])]
+    messages = [json.loads(line) for line in open(WHOLE)]
     planted = []
     for message in messages[len(messages) // 4:]:
-        if not lies or message["topic"] != "rr.clients" or '"tid"' not in message["payload"]:
+        if not lies or message["topic"] != TOPIC or '"tid"' not in message["payload"]:
             continue
         record = json.loads(message["payload"])
-        if record["status"] != "committed" or any(op["t"] not in ("q", "r") for op in record["ops"]):
+        if record.get("status", "committed") != "committed" or any(op["t"] not in ("q", "r") for op in record["ops"]):
             continue
         key = plant(record, lies[0][0])
         if key:
             planted.append([record["tid"], lies.pop(0)[1], key])
             message["payload"] = json.dumps(record)
-    with open(sys.argv[2], "w") as out:
+    with open(LIES, "w") as out:
         for message in messages:
             out.write(json.dumps(message) + "\n")
     print(json.dumps(sorted(planted), separators=(",", ":")))

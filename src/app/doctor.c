@@ -1,0 +1,154 @@
+/* `isochron doctor`: whether a database and its change stream are ready to be watched. */
+#include <string.h>
+
+#include "app/commands.h"
+#include "database/database.h"
+#include "doctor/doctor.h"
+#include "iso/version.h"
+#include "run/consume.h"
+
+struct doctor_command {
+    struct app_texts tables, properties;
+    const char *prefix, *publication, *slot, *history;
+    bool json, quiet;
+    uint64_t threads;
+};
+
+#define PLACE(member) offsetof(struct doctor_command, member)
+
+static const struct app_option options[] = {
+    APP_ROW_TEXTS("table", "SCHEMA.TABLE", PLACE(tables),
+                  "Only this table, which is to be attached; may be given often. By default\n"
+                  "all tables of the database."),
+    APP_ROW_TEXT("prefix", "PREFIX", PLACE(prefix),
+                 "The connector's topic.prefix; by default that of a topic that ends in\n"
+                 ".SCHEMA.TABLE."),
+    APP_ROW_TEXT("history", "TOPIC", PLACE(history), "The topic to which clients publish their records."),
+    APP_ROW_TEXT("publication", "NAME", PLACE(publication),
+                 "PostgreSQL: the connector's publication; by default dbz_publication, or\n"
+                 "the one that there is."),
+    APP_ROW_TEXT("slot", "NAME", PLACE(slot), "PostgreSQL: its replication slot; by default the one that is in use."),
+    APP_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
+                  "A property of librdkafka, or the name of a file of them, as\n"
+                  "bootstrap.servers=HOST:PORT: topics and records are looked at, too.",
+                  .letter = 'X'),
+    APP_ROW_FLAG("json", PLACE(json), "One JSON object instead of text."),
+    APP_ROW_FLAG("quiet", PLACE(quiet), "Print only what is to be mended."),
+    APP_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024, "Accepted by every command; doctor uses one thread."),
+    {.type = APP_END},
+};
+
+static void print_text(struct app *app, const struct doctor_command *command, const struct iso_doctor_report *report)
+{
+    uint32_t shown = 0;
+    for (enum iso_doctor_weight weight = ISO_DOCTOR_WRONG; weight <= ISO_DOCTOR_NOTE; weight++) {
+        for (uint32_t i = 0; i < report->count; i++) {
+            const struct iso_doctor_finding *finding = &report->findings[i];
+            if (finding->weight != weight || (command->quiet && weight == ISO_DOCTOR_NOTE))
+                continue;
+            shown++;
+            iso_output_format(&app->out, "%-6s %s\n       costs: %s\n", iso_doctor_weight_name(weight), finding->about,
+                              finding->costs);
+            if (finding->mend)
+                iso_output_format(&app->out, "       mend:  %s\n", finding->mend);
+        }
+    }
+    uint32_t wrong = iso_doctor_count(report, ISO_DOCTOR_WRONG), weak = iso_doctor_count(report, ISO_DOCTOR_WEAK);
+    iso_output_format(&app->out, "%s%s %s, %u table%s: ", shown ? "\n" : "", iso_database_product_name(report->product),
+                      report->version, report->table_count, app_plural(report->table_count));
+    if (wrong + weak)
+        iso_output_format(&app->out, "%u wrong, %u weak\n", wrong, weak);
+    else
+        iso_output_text(&app->out, "ready to be watched\n");
+    if (!command->quiet)
+        iso_output_format(&app->out, "%.*s\n", (int)report->watch.used, report->watch.bytes);
+}
+
+static void put_member(struct app *app, const char *name, const char *text)
+{
+    iso_output_format(&app->out, ",\"%s\":", name);
+    if (text)
+        iso_output_string(&app->out, text, strlen(text));
+    else
+        iso_output_text(&app->out, "null");
+}
+
+static void print_json(struct app *app, const struct iso_doctor_report *report)
+{
+    iso_output_text(&app->out, "{\"isochron\":\"" ISO_VERSION "\"");
+    put_member(app, "database", iso_database_product_name(report->product));
+    put_member(app, "version", report->version);
+    iso_output_text(&app->out, ",\"findings\":[");
+    for (uint32_t i = 0; i < report->count; i++) {
+        const struct iso_doctor_finding *finding = &report->findings[i];
+        iso_output_format(&app->out, "%s{\"weight\":\"%s\"", i ? "," : "", iso_doctor_weight_name(finding->weight));
+        put_member(app, "about", finding->about);
+        put_member(app, "costs", finding->costs);
+        put_member(app, "mend", finding->mend);
+        iso_output_text(&app->out, "}");
+    }
+    iso_output_text(&app->out, "],\"watch\":");
+    iso_output_string(&app->out, report->watch.bytes, report->watch.used);
+    iso_output_text(&app->out, "}\n");
+}
+
+static enum iso_status examine(struct app *app, const struct doctor_command *command, const char *url)
+{
+    struct iso_kafka_properties properties = {0};
+    struct iso_doctor_report report = {0};
+    struct iso_doctor_options looked = {.url = url,
+                                        .tables = command->tables.items,
+                                        .table_count = command->tables.count,
+                                        .prefix = command->prefix,
+                                        .publication = command->publication,
+                                        .slot = command->slot,
+                                        .history = command->history,
+                                        .kafka = command->properties.count ? &properties : NULL};
+    enum iso_status status = app_properties(&properties, &command->properties, &app->error);
+    if (status == ISO_OK)
+        status = iso_doctor(&looked, &report, &app->error);
+    if (status == ISO_OK && command->json)
+        print_json(app, &report);
+    else if (status == ISO_OK)
+        print_text(app, command, &report);
+    if (status == ISO_OK && iso_doctor_count(&report, ISO_DOCTOR_WRONG) + iso_doctor_count(&report, ISO_DOCTOR_WEAK))
+        status = ISO_UNDECIDED;
+    iso_doctor_report_release(&report);
+    iso_kafka_properties_release(&properties);
+    return status;
+}
+
+static enum iso_status run_doctor(struct app *app, int count, char **arguments)
+{
+    struct doctor_command command = {0};
+    struct app_texts urls = {0};
+    bool done;
+    enum iso_status status = app_parse(app, count, arguments, &command, &urls, &done);
+    if (status == ISO_OK && !done && urls.count != 1)
+        status = iso_error_set(&app->error, ISO_BAD_INPUT,
+                               "expected one URL: postgresql://HOST:PORT/DATABASE or mysql://HOST:PORT/DATABASE");
+    if (status == ISO_OK && !done)
+        status = examine(app, &command, urls.items[0]);
+    app_texts_release(&command.tables);
+    app_texts_release(&command.properties);
+    app_texts_release(&urls);
+    return status;
+}
+
+const struct app_command app_doctor = {
+    .name = "doctor",
+    .summary = "look over a database and its change stream, before watch",
+    .usage = "[OPTIONS] URL [-X bootstrap.servers=HOST:PORT]",
+    .intro = "Reads settings and catalogs of a database and, with -X, topics and their latest\n"
+             "records: what is missing for watch, what each thing costs, the statement that\n"
+             "mends it, and the watch command that fits. It changes nothing. wrong: no verdict\n"
+             "comes of it, or an untrue one; weak: something is not judged; note: good to know.\n"
+             "Exit status: 0 ready, 2 bad usage, 3 something is wrong or weak, 4 it could not\n"
+             "look.",
+    .examples = "  isochron doctor postgresql://localhost/shop -X bootstrap.servers=localhost:9092\n"
+                "      All tables of shop, its publication and slot, and the connector's topics.\n"
+                "  isochron doctor --table accounts --quiet mysql://root@localhost/shop\n"
+                "      Only what is to be mended for one table.\n",
+    .options = options,
+    .run = run_doctor,
+};

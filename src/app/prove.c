@@ -1,0 +1,189 @@
+/* `isochron prove`: which isolation level a program needs. */
+#include <string.h>
+
+#include "app/commands.h"
+#include "bytes/whole_file.h"
+#include "prove/proof.h"
+#include "prove/report.h"
+
+struct prove {
+    const char *levels; /* names with commas between; NULL: all */
+    uint32_t instances, unroll;
+    uint64_t timeout;            /* milliseconds; 0: none */
+    const char *evidence, *smt2; /* files, or NULL */
+    bool json;
+    struct iso_prove_options options;
+};
+
+#define PLACE(member) offsetof(struct prove, member)
+
+static const struct app_option options[] = {
+    APP_ROW_GROUP("What is asked"),
+    APP_ROW_TEXT("level", "NAMES", PLACE(levels),
+                 "Levels with commas between: ser, si, psi, pc, cc, ra, rc. By default\n"
+                 "all, and the exit status is that of ser."),
+    APP_ROW_COUNT("instances", "N", PLACE(instances), 1, 100, "Run the file's run list N times (1)."),
+    APP_ROW_COUNT("unroll", "K", PLACE(unroll), 1, 1000,
+                  "Make K rounds of loops whose bounds are not constant. If more can be\n"
+                  "reached, the verdict is undecided."),
+    APP_ROW_SECONDS("timeout", "S", PLACE(timeout), 0, 1000000,
+                    "After S seconds what is not decided is undecided (0: no limit)."),
+    APP_ROW_GROUP("What is written"),
+    APP_ROW_FLAG("json", PLACE(json), "Print the verdicts as one JSON object."),
+    APP_ROW_TEXT("evidence", "FILE", PLACE(evidence),
+                 "Write a proof of every level that holds; isochron verify checks it."),
+    APP_ROW_TEXT("smt2", "FILE", PLACE(smt2),
+                 "Write the question of the one --level for an SMT solver: unsat says\n"
+                 "that it holds."),
+    {.type = APP_END},
+};
+
+static enum iso_status parse_levels(struct app *app, struct prove *prove)
+{
+    const char *at = prove->levels;
+    for (uint32_t i = 0; !at && i < ISO_PROVE_LEVELS; i++)
+        prove->options.levels[i] = true;
+    while (at && *at) {
+        size_t length = strcspn(at, ",");
+        uint32_t level = 0;
+        while (level < ISO_PROVE_LEVELS &&
+               (strlen(iso_prove_level_name(level)) != length || strncmp(iso_prove_level_name(level), at, length)))
+            level++;
+        if (level == ISO_PROVE_LEVELS)
+            return iso_error_set(&app->error, ISO_BAD_INPUT,
+                                 "prove: --level: unknown level '%.*s', expected some of ser, si, psi, pc, cc, ra, rc",
+                                 (int)(length < 40 ? length : 40), at);
+        prove->options.levels[level] = true;
+        at += length + (at[length] == ',');
+    }
+    if (prove->levels && !*prove->levels)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "prove: --level: expected some of ser, si, psi, pc, cc, ra, rc");
+    return ISO_OK;
+}
+
+/* That of the levels that were asked by name, the worst one; of all, ser's. */
+static enum iso_status exit_status(const struct prove *prove, const struct iso_prove_result *result)
+{
+    enum iso_status status = ISO_OK;
+    if (!prove->levels)
+        return iso_outcome_status(result->answers[ISO_PROVE_SER].outcome);
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
+        enum iso_outcome outcome = result->asked[i] ? result->answers[i].outcome : ISO_HOLDS;
+        if (outcome == ISO_IS_VIOLATED || (outcome == ISO_IS_UNDECIDED && status == ISO_OK))
+            status = iso_outcome_status(outcome);
+    }
+    return status;
+}
+
+enum iso_status app_prove_read(struct app *app, struct iso_prove_program *program, const char *name, const char *text,
+                               size_t length, uint32_t repeats)
+{
+    return iso_prove_read_core(program, name, text, length, repeats, &app->error);
+}
+
+static enum iso_status write_file(struct app *app, const char *name, const struct iso_text *text)
+{
+    struct iso_output output;
+    enum iso_status status = iso_output_open(&output, name, &app->error);
+    if (status != ISO_OK)
+        return status;
+    iso_output_bytes(&output, text->bytes, text->used);
+    return iso_output_close(&output, &app->error);
+}
+
+/* What was asked for beside the verdict. */
+static enum iso_status write_files(struct app *app, const struct prove *prove, const struct iso_prove_program *program,
+                                   const struct iso_prove_result *result)
+{
+    struct iso_text text = {0};
+    enum iso_status status = ISO_OK;
+    uint32_t level = 0;
+    if (prove->evidence)
+        status = iso_prove_put_proofs(program, &prove->options, result, &text, &app->error);
+    if (prove->evidence && status == ISO_OK)
+        status = write_file(app, prove->evidence, &text);
+    text.used = 0;
+    while (!prove->options.levels[level])
+        level++;
+    if (prove->smt2 && status == ISO_OK)
+        status = iso_prove_put_smt2(program, level, prove->unroll, &text, &app->error);
+    if (prove->smt2 && status == ISO_OK)
+        status = write_file(app, prove->smt2, &text);
+    iso_text_release(&text);
+    return status;
+}
+
+static enum iso_status prove_program(struct app *app, struct prove *prove, const struct iso_prove_program *program)
+{
+    struct iso_prove_result result;
+    struct iso_text text = {0};
+    iso_prove_result_init(&result);
+    enum iso_status status = iso_prove(program, &prove->options, &result, &app->error);
+    if (status == ISO_OK) {
+        for (uint32_t i = 0; i < program->warnings.count; i++)
+            app_log_warning("%s", program->warnings.list[i]);
+        for (uint32_t i = 0; i < result.warnings.count; i++)
+            app_log_warning("%s", result.warnings.list[i]);
+        if (prove->json)
+            iso_prove_report_json(program, &result, &text);
+        else
+            iso_prove_report_text(program, &result, &text);
+        iso_output_bytes(&app->out, text.bytes, text.used);
+        status = write_files(app, prove, program, &result);
+        status = status == ISO_OK ? exit_status(prove, &result) : status;
+    }
+    iso_text_release(&text);
+    iso_prove_result_release(&result);
+    return status;
+}
+
+static enum iso_status prove_file(struct app *app, struct prove *prove, const char *name)
+{
+    struct iso_whole_file file = {0};
+    struct iso_prove_program program;
+    iso_prove_program_init(&program);
+    enum iso_status status = iso_whole_file_read(&file, name, &app->error);
+    if (status == ISO_OK)
+        status = app_prove_read(app, &program, name, file.bytes, file.length, prove->instances);
+    if (status == ISO_OK)
+        status = prove_program(app, prove, &program);
+    iso_prove_program_release(&program);
+    iso_whole_file_release(&file);
+    return status;
+}
+
+static enum iso_status run_prove(struct app *app, int count, char **arguments)
+{
+    struct prove prove = {.instances = 1};
+    struct app_texts files = {0};
+    bool done;
+    enum iso_status status = app_parse(app, count, arguments, &prove, &files, &done);
+    if (status == ISO_OK && !done && files.count != 1)
+        status = iso_error_set(&app->error, ISO_BAD_INPUT, "prove: expected one FILE with a program");
+    prove.options.unroll = prove.unroll;
+    prove.options.seconds = (double)prove.timeout / 1000;
+    if (status == ISO_OK && !done)
+        status = parse_levels(app, &prove);
+    if (status == ISO_OK && !done)
+        status = prove_file(app, &prove, files.items[0]);
+    app_texts_release(&files);
+    return status;
+}
+
+const struct app_command app_prove = {
+    .name = "prove",
+    .summary = "which isolation level does a program need",
+    .usage = "[OPTIONS] FILE",
+    .intro = "Reads transaction programs, what they start from and what must stay true, and\n"
+             "says for each isolation level whether an execution of these transactions can\n"
+             "break it. Where one can, prints it as statements in order. Exit status: 0\n"
+             "every level that was asked holds, 1 violated, 2 bad usage or input, 3\n"
+             "undecided.",
+    .examples = "  isochron prove booking.iso\n"
+                "      Which levels are enough, and how the others break it.\n"
+                "  isochron prove --level rc --instances 2 booking.iso\n"
+                "      Whether READ COMMITTED is enough when everybody comes twice.\n",
+    .options = options,
+    .run = run_prove,
+};

@@ -1,0 +1,263 @@
+#include "prove/prove.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "iso/error.h"
+#include "prove/solve.h"
+
+enum { FALSE_TERM, TRUE_TERM };
+
+struct prover {
+    const struct iso_prove_program *program;
+    const struct iso_prove_options *options;
+    struct iso_prove_result *result;
+    struct iso_error *error;
+    double deadline;                /* 0: none */
+    struct prove_system systems[2]; /* [1]: with statements, for rc */
+    bool built[2];
+};
+
+void iso_prove_result_init(struct iso_prove_result *result)
+{
+    *result = (struct iso_prove_result){.locks = false};
+}
+
+void iso_prove_result_release(struct iso_prove_result *result)
+{
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
+        if (result->answers[i].shown)
+            iso_prove_execution_release(&result->answers[i].execution);
+    for (uint32_t i = 0; i < result->warnings.count; i++)
+        iso_free(result->warnings.list[i]);
+    iso_free(result->warnings.list);
+    *result = (struct iso_prove_result){.locks = false};
+}
+
+static bool time_is_up(void *context)
+{
+    const struct prover *prover = context;
+    return prover->deadline > 0 && iso_clock_seconds() > prover->deadline;
+}
+
+static struct prove_system *system_for(struct prover *prover, enum iso_prove_level level)
+{
+    bool rc = level == ISO_PROVE_RC;
+    struct prove_system *system = &prover->systems[rc];
+    if (!prover->built[rc]) {
+        prover->built[rc] = true;
+        prove_system_build(system, prover->program, rc, prover->options->unroll, prover->error);
+        system->stop = time_is_up;
+        system->stop_context = prover;
+        prover->result->locks = prover->result->locks || system->locks;
+    }
+    return prover->error->status == ISO_OK ? system : NULL;
+}
+
+/* The weakest of the levels that were asked, if it is not rc: whatever happens, happens there. */
+static enum iso_prove_level weakest(const struct iso_prove_options *options)
+{
+    static const enum iso_prove_level order[] = {ISO_PROVE_RA, ISO_PROVE_CC, ISO_PROVE_PC, ISO_PROVE_PSI, ISO_PROVE_SI};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (options->levels[order[i]])
+            return order[i];
+    return options->levels[ISO_PROVE_SER] ? ISO_PROVE_SER : ISO_PROVE_RC;
+}
+
+/* ---- what makes the question senseless ---- */
+
+/* Values that make a term true, among those that the inputs may have: an encoding without transactions. */
+static enum iso_solver_answer ask_start(struct prove_system *system, const uint32_t *terms, uint32_t count,
+                                        struct iso_prove_execution *execution)
+{
+    struct prove_question question = {.encoding = {.system = system}};
+    for (uint32_t i = 0; i < count; i++)
+        if (terms[i] == FALSE_TERM)
+            return ISO_SOLVER_FALSE;
+    prove_bits_init(&question.bits, &system->terms);
+    question.bits.stop = system->stop;
+    question.bits.stop_context = system->stop_context;
+    prove_bits_encode(&question.bits, &question.encoding, terms, count);
+    question.solver = iso_solver_new();
+    iso_solver_set_stop(question.solver, system->stop, system->stop_context);
+    size_t first = 0;
+    for (size_t i = 0; i < question.bits.clauses.count && !question.bits.stopped; i++)
+        if (!question.bits.clauses.list[i]) {
+            iso_solver_clause(question.solver, question.bits.clauses.list + first, (uint32_t)(i - first));
+            first = i + 1;
+        }
+    enum iso_solver_answer answer =
+        question.bits.stopped ? ISO_SOLVER_STOPPED : prove_question_ask(&question, terms, count);
+    if (answer == ISO_SOLVER_TRUE) {
+        iso_prove_execution_init(execution, system->program, ISO_PROVE_SER);
+        prove_question_inputs(&question, execution);
+    }
+    iso_solver_free(question.solver);
+    prove_bits_release(&question.bits);
+    return answer;
+}
+
+static void put_inputs(const struct iso_prove_execution *execution, struct iso_text *text)
+{
+    const struct iso_prove_program *program = execution->program;
+    for (uint32_t i = 0; i < program->inputs.count && i < 8; i++)
+        iso_text_format(text, "%s%s = %lld", i ? ", " : ", with ", program->inputs.list[i].name,
+                        (long long)execution->inputs[i]);
+    iso_text_put_bytes(text, "", 1);
+}
+
+static void check_start(struct prover *prover, struct prove_system *system)
+{
+    const struct iso_prove_program *program = prover->program;
+    struct iso_prove_execution execution;
+    struct iso_prove_span first = {0, 0};
+    enum iso_solver_answer answer = ISO_SOLVER_TRUE;
+    for (uint32_t i = program->rules.count; i-- > 0;)
+        if (program->rules.list[i].kind == ISO_PROVE_ASSUME)
+            first = program->rules.list[i].span;
+    if (system->assumed != TRUE_TERM)
+        answer = ask_start(system, &system->assumed, 1, &execution);
+    if (system->assumed != TRUE_TERM && answer == ISO_SOLVER_TRUE)
+        iso_prove_execution_release(&execution);
+    if (answer == ISO_SOLVER_FALSE) {
+        iso_prove_refuse(program, prover->error, first,
+                         "no values satisfy what is assumed, so that anything would hold");
+        return;
+    }
+    for (uint32_t i = 0; i < program->rules.count && answer != ISO_SOLVER_STOPPED; i++) {
+        uint32_t wrong[] = {prove_not(&system->terms, system->at_start[i]), system->assumed};
+        if (wrong[0] == FALSE_TERM)
+            continue;
+        answer = ask_start(system, wrong, 2, &execution);
+        if (answer != ISO_SOLVER_TRUE)
+            continue;
+        struct iso_text text = {0};
+        put_inputs(&execution, &text);
+        iso_prove_refuse(program, prover->error, program->rules.list[i].span, "this invariant is false at the start%s",
+                         text.bytes);
+        iso_text_release(&text);
+        iso_prove_execution_release(&execution);
+        return;
+    }
+}
+
+/* Indices that can really be out of range, at the weakest level that was asked. */
+static void warn_outside(struct prover *prover, struct prove_system *system, enum iso_prove_level level)
+{
+    struct prove_question question;
+    uint32_t count = system->outside.count, *terms = iso_allocate((count + 1) * sizeof *terms);
+    struct iso_prove_result *result = prover->result;
+    for (uint32_t i = 0; i < count; i++)
+        terms[i] = system->outside.list[i].term;
+    if (count) {
+        prove_question_init(&question, system, level, terms, count);
+        for (uint32_t i = 0; i < count; i++) {
+            const struct prove_outside *outside = &system->outside.list[i];
+            struct iso_text text = {0};
+            bool known = false;
+            uint32_t line, column;
+            if (outside->term == FALSE_TERM || prove_question_ask(&question, &outside->term, 1) != ISO_SOLVER_TRUE)
+                continue;
+            iso_prove_place(prover->program, outside->span.begin, &line, &column);
+            iso_text_format(&text, "%s:%u:%u: the index of ", prover->program->file, line, column);
+            iso_prove_put_span(prover->program, &text, outside->span);
+            iso_text_put(&text, " can be out of range: it then reads 0 and writes nothing");
+            for (uint32_t j = 0; j < result->warnings.count; j++)
+                known = known || (strlen(result->warnings.list[j]) == text.used &&
+                                  !memcmp(result->warnings.list[j], text.bytes, text.used));
+            if (!known) {
+                ISO_GROW(result->warnings.list, result->warnings.count, result->warnings.capacity);
+                result->warnings.list[result->warnings.count++] = iso_copy_text(text.bytes, text.used);
+            }
+            iso_text_release(&text);
+        }
+        prove_question_release(&question);
+    }
+    iso_free(terms);
+}
+
+/* ---- levels ---- */
+
+/* What another level's answer says of this one. */
+static bool follows(struct prover *prover, enum iso_prove_level level)
+{
+    struct iso_prove_result *result = prover->result;
+    struct iso_prove_answer *answer = &result->answers[level];
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
+        const struct iso_prove_answer *other = &result->answers[i];
+        if (i == level || !result->asked[i])
+            continue;
+        if (other->outcome == ISO_HOLDS && iso_prove_level_implies(level, i)) {
+            answer->outcome = ISO_HOLDS;
+            return true;
+        }
+        if (other->shown && level != ISO_PROVE_RC && iso_prove_level_implies(i, level)) {
+            iso_prove_execution_init(&answer->execution, prover->program, level);
+            iso_prove_execution_copy(&answer->execution, &other->execution);
+            if (!iso_prove_replay(&answer->execution) && answer->execution.rule != ISO_NONE) {
+                answer->outcome = ISO_IS_VIOLATED;
+                answer->shown = true;
+                return true;
+            }
+            iso_prove_execution_release(&answer->execution);
+        }
+    }
+    return false;
+}
+
+static void decide(struct prover *prover, enum iso_prove_level level)
+{
+    struct iso_prove_result *result = prover->result;
+    struct iso_prove_answer *answer = &result->answers[level];
+    if (!prover->options->levels[level])
+        return;
+    if (prover->options->apart || !follows(prover, level)) {
+        struct prove_system *system = system_for(prover, level);
+        answer->outcome = prove_solve(system, level, &answer->execution, &answer->reason);
+        answer->shown = answer->outcome == ISO_IS_VIOLATED;
+    }
+    result->asked[level] = true;
+}
+
+static void summarise(struct iso_prove_result *result)
+{
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
+        result->sufficient[i] = result->asked[i] && result->answers[i].outcome == ISO_HOLDS;
+        for (uint32_t j = 0; j < ISO_PROVE_LEVELS; j++)
+            if (i != j && result->asked[j] && result->answers[j].outcome == ISO_HOLDS && iso_prove_level_implies(i, j))
+                result->sufficient[i] = false;
+    }
+    result->breaks_above[ISO_PROVE_SI] = result->asked[ISO_PROVE_SI] && result->asked[ISO_PROVE_RC] &&
+                                         result->answers[ISO_PROVE_SI].outcome == ISO_IS_VIOLATED &&
+                                         result->answers[ISO_PROVE_RC].outcome == ISO_HOLDS;
+}
+
+enum iso_status iso_prove(const struct iso_prove_program *program, const struct iso_prove_options *options,
+                          struct iso_prove_result *result, struct iso_error *error)
+{
+    /* Strongest, then weakest, then between: most programs break, or hold, everywhere but at a few. */
+    static const enum iso_prove_level order[] = {ISO_PROVE_SER, ISO_PROVE_RA, ISO_PROVE_SI, ISO_PROVE_CC,
+                                                 ISO_PROVE_PSI, ISO_PROVE_PC, ISO_PROVE_RC};
+    struct prover prover = {.program = program, .options = options, .result = result, .error = error};
+    enum iso_prove_level least = weakest(options);
+    if (options->seconds > 0)
+        prover.deadline = iso_clock_seconds() + options->seconds;
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS && error->status == ISO_OK; i++)
+        if (options->levels[i])
+            system_for(&prover, i);
+    if (error->status == ISO_OK)
+        check_start(&prover, &prover.systems[least == ISO_PROVE_RC]);
+    for (size_t i = 0; i < sizeof order / sizeof *order && error->status == ISO_OK; i++)
+        decide(&prover, order[i]);
+    if (error->status == ISO_OK) {
+        warn_outside(&prover, &prover.systems[least == ISO_PROVE_RC], least);
+        summarise(result);
+    }
+    for (int i = 0; i < 2; i++)
+        if (prover.built[i])
+            prove_system_release(&prover.systems[i]);
+    return error->status;
+}

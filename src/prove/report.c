@@ -1,0 +1,387 @@
+#include "prove/report.h"
+
+#include "base/memory.h"
+#include "prove/schedule.h"
+
+/* In the order of the summary and of JSON. */
+static const char *scope(const struct iso_prove_program *program, struct iso_text *text)
+{
+    uint32_t count = program->instances.count;
+    text->used = 0;
+    iso_text_format(text, count == 1 ? "for this %u transaction" : "for these %u transactions", count);
+    iso_text_put_bytes(text, "", 1);
+    return text->bytes;
+}
+
+static void put_list(struct iso_text *text, const bool *levels)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
+        if (!levels[i])
+            continue;
+        iso_text_format(text, "%s%s", any ? ", " : "", iso_prove_level_name(i));
+        any = true;
+    }
+    if (!any)
+        iso_text_put(text, "none of those asked");
+}
+
+static void put_place(const struct iso_prove_program *program, struct iso_text *text, struct iso_prove_span span)
+{
+    uint32_t line, column;
+    iso_prove_place(program, span.begin, &line, &column);
+    iso_text_format(text, "%s:%u:%u", program->file, line, column);
+}
+
+/* ---- text ---- */
+
+static void put_inputs(const struct iso_prove_execution *execution, struct iso_text *text)
+{
+    const struct iso_prove_program *program = execution->program;
+    for (uint32_t i = 0; i < program->inputs.count; i++)
+        iso_text_format(text, "%s%s = %lld", i ? ", " : "    with ", program->inputs.list[i].name,
+                        (long long)execution->inputs[i]);
+    if (program->inputs.count)
+        iso_text_put(text, "\n");
+}
+
+static void put_state(const struct iso_prove_execution *execution, const int64_t *values, struct iso_text *text)
+{
+    const struct iso_prove_program *program = execution->program;
+    bool any = false;
+    for (uint32_t cell = 0; cell < program->cells; cell++) {
+        const struct iso_prove_table *table = &program->tables.list[program->cell_tables[cell]];
+        for (uint32_t i = 0; i < table->columns && !table->hidden; i++) {
+            iso_text_put(text, any ? ", " : "");
+            iso_prove_put_column(program, text, cell, i);
+            iso_text_format(text, " = %lld", (long long)values[execution->slot[cell] + i]);
+            any = true;
+        }
+    }
+}
+
+/* What a statement read and wrote, each once. */
+static void put_accesses(const struct iso_prove_execution *execution, const struct iso_prove_item *item,
+                         struct iso_text *text)
+{
+    const struct iso_prove_program *program = execution->program;
+    const char *before = "   -- ";
+    for (uint32_t i = item->first; i < item->end; i++) {
+        const struct iso_prove_event *event = &execution->events.list[i];
+        bool read = event->kind == ISO_PROVE_READS, write = event->kind == ISO_PROVE_WRITES, again = false;
+        for (uint32_t j = item->first; j < i; j++) {
+            const struct iso_prove_event *other = &execution->events.list[j];
+            again = again || (other->kind == event->kind && other->cell == event->cell &&
+                              other->column == event->column && other->value == event->value);
+        }
+        if ((!read && !write) || again || program->tables.list[program->cell_tables[event->cell]].hidden)
+            continue;
+        iso_text_put(text, before);
+        iso_text_put(text, read ? "reads " : "writes ");
+        iso_prove_put_column(program, text, event->cell, event->column);
+        iso_text_format(text, " = %lld", (long long)event->value);
+        if (read && event->from != ISO_NONE && event->from != event->instance)
+            iso_text_format(text, " of T%u", event->from + 1);
+        before = ", ";
+    }
+    if (item->waits_for != ISO_NONE)
+        iso_text_format(text, "%swaits for T%u", before, item->waits_for + 1);
+}
+
+static void put_sees(const struct iso_prove_execution *execution, uint32_t instance, struct iso_text *text)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < execution->count; i++) {
+        uint32_t at = execution->order[i];
+        if (!execution->visible[at * execution->count + instance] || execution->aborted[at])
+            continue;
+        iso_text_format(text, "%sT%u", any ? ", " : ", sees ", at + 1);
+        any = true;
+    }
+    if (!any)
+        iso_text_put(text, ", sees nobody");
+}
+
+static void put_schedule(const struct iso_prove_execution *execution, struct iso_text *text)
+{
+    const struct iso_prove_program *program = execution->program;
+    struct iso_prove_schedule schedule;
+    iso_prove_schedule_init(&schedule, execution);
+    for (uint32_t i = 0; i < execution->count; i++) {
+        iso_text_format(text, "    T%u is %s", i + 1, program->instances.list[i].name);
+        if (!schedule.timeline)
+            put_sees(execution, i, text);
+        iso_text_put(text, "\n");
+    }
+    for (uint32_t i = 0; i < schedule.count; i++) {
+        const struct iso_prove_item *item = &schedule.list[i];
+        iso_text_format(text, "    %3u  T%u  ", i + 1, item->instance + 1);
+        if (item->kind == ISO_PROVE_STATEMENT) {
+            uint32_t step = execution->events.list[item->first].step;
+            iso_prove_put_span(program, text, program->steps.list[step].span);
+            put_accesses(execution, item, text);
+        } else {
+            iso_text_put(text, item->kind == ISO_PROVE_COMMITS ? "commits" : "aborts");
+        }
+        iso_text_put(text, "\n");
+    }
+    iso_prove_schedule_release(&schedule);
+}
+
+static const char *rule_word(const struct iso_prove_rule *rule)
+{
+    return rule->kind == ISO_PROVE_ASSERT ? "assert" : "invariant";
+}
+
+static void put_moment(const struct iso_prove_execution *execution, struct iso_text *text)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < execution->count; i++) {
+        uint32_t at = execution->order[i];
+        if (!execution->moment[at] || execution->aborted[at])
+            continue;
+        iso_text_format(text, "%sT%u", any ? ", " : "    who sees ", at + 1);
+        any = true;
+    }
+    iso_text_put(text, any ? " finds " : "    who sees nobody finds ");
+}
+
+static void put_violation(const struct iso_prove_execution *execution, struct iso_text *text)
+{
+    const struct iso_prove_program *program = execution->program;
+    const struct iso_prove_rule *rule = &program->rules.list[execution->rule];
+    iso_text_format(text, "\nviolated at %s: %s%s%s ", iso_prove_level_name(execution->level), rule_word(rule),
+                    rule->name ? " " : "", rule->name ? rule->name : "");
+    iso_prove_put_span(program, text, rule->span);
+    iso_text_put(text, " (");
+    put_place(program, text, rule->span);
+    iso_text_put(text, ")\n");
+    put_inputs(execution, text);
+    put_schedule(execution, text);
+    if (rule->kind == ISO_PROVE_INVARIANT)
+        put_moment(execution, text);
+    else
+        iso_text_put(text, "    at the end ");
+    put_state(execution, execution->found, text);
+    iso_text_put(text, "\n");
+}
+
+/* The violation of another level that was printed is this one's, too. */
+static bool printed_before(const struct iso_prove_result *result, enum iso_prove_level level)
+{
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS && level != ISO_PROVE_RC; i++)
+        if (i != level && result->asked[i] && result->answers[i].shown && iso_prove_level_implies(i, level))
+            return true;
+    return false;
+}
+
+void iso_prove_report_text(const struct iso_prove_program *program, const struct iso_prove_result *result,
+                           struct iso_text *text)
+{
+    struct iso_text words = {0};
+    iso_text_format(text, "%s, %s:\n", program->file, scope(program, &words));
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
+        const struct iso_prove_answer *answer = &result->answers[i];
+        if (!result->asked[i])
+            continue;
+        iso_text_format(text, "  %-4s %s", iso_prove_level_name(i), iso_outcome_name(answer->outcome));
+        if (answer->outcome == ISO_IS_UNDECIDED)
+            iso_text_format(text, ": %s", answer->reason);
+        iso_text_format(text, "\n");
+    }
+    iso_text_put(text, "sufficient: ");
+    put_list(text, result->sufficient);
+    iso_text_put(text, "\n");
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
+        if (result->breaks_above[i])
+            iso_text_format(text, "but raising rc to %s breaks it\n", iso_prove_level_name(i));
+    if (result->locks && (result->asked[ISO_PROVE_PC] || result->asked[ISO_PROVE_CC] || result->asked[ISO_PROVE_RA]))
+        iso_text_put(text, "locks have no force at pc, cc and ra\n");
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
+        if (!result->asked[i] || !result->answers[i].shown)
+            continue;
+        if (!printed_before(result, i))
+            put_violation(&result->answers[i].execution, text);
+    }
+    iso_text_release(&words);
+}
+
+/* ---- JSON ---- */
+
+static void put_span_string(const struct iso_prove_program *program, struct iso_text *text, struct iso_prove_span span)
+{
+    struct iso_text words = {0};
+    iso_prove_put_span(program, &words, span);
+    iso_text_put_string(text, words.bytes, words.used);
+    iso_text_release(&words);
+}
+
+static void put_name_string(struct iso_text *text, const char *name)
+{
+    iso_text_put_string(text, name, strlen(name));
+}
+
+static void put_column_string(const struct iso_prove_program *program, struct iso_text *text, uint32_t cell,
+                              uint32_t column)
+{
+    struct iso_text words = {0};
+    iso_prove_put_column(program, &words, cell, column);
+    iso_text_put_string(text, words.bytes, words.used);
+    iso_text_release(&words);
+}
+
+static void put_line(const struct iso_prove_program *program, struct iso_text *text, struct iso_prove_span span)
+{
+    uint32_t line, column;
+    iso_prove_place(program, span.begin, &line, &column);
+    iso_text_format(text, "\"line\":%u,\"column\":%u", line, column);
+}
+
+static void json_accesses(const struct iso_prove_execution *execution, const struct iso_prove_item *item,
+                          enum iso_prove_event_kind kind, struct iso_text *text)
+{
+    bool any = false;
+    for (uint32_t i = item->first; i < item->end; i++) {
+        const struct iso_prove_event *event = &execution->events.list[i];
+        if (event->kind != kind)
+            continue;
+        iso_text_put(text, any ? ",{\"cell\":" : "{\"cell\":");
+        put_column_string(execution->program, text, event->cell, event->column);
+        iso_text_format(text, ",\"value\":%lld", (long long)event->value);
+        if (kind == ISO_PROVE_READS && event->from != ISO_NONE)
+            iso_text_format(text, ",\"from\":\"T%u\"", event->from + 1);
+        iso_text_put(text, "}");
+        any = true;
+    }
+}
+
+static void json_item(const struct iso_prove_execution *execution, const struct iso_prove_item *item,
+                      struct iso_text *text)
+{
+    const struct iso_prove_program *program = execution->program;
+    iso_text_format(text, "{\"transaction\":\"T%u\",", item->instance + 1);
+    if (item->kind != ISO_PROVE_STATEMENT) {
+        iso_text_put(text, item->kind == ISO_PROVE_COMMITS ? "\"does\":\"commit\"}" : "\"does\":\"abort\"}");
+        return;
+    }
+    struct iso_prove_span span = program->steps.list[execution->events.list[item->first].step].span;
+    iso_text_put(text, "\"does\":");
+    put_span_string(program, text, span);
+    iso_text_put(text, ",");
+    put_line(program, text, span);
+    iso_text_put(text, ",\"reads\":[");
+    json_accesses(execution, item, ISO_PROVE_READS, text);
+    iso_text_put(text, "],\"writes\":[");
+    json_accesses(execution, item, ISO_PROVE_WRITES, text);
+    iso_text_put(text, "]");
+    if (item->waits_for != ISO_NONE)
+        iso_text_format(text, ",\"waits_for\":\"T%u\"", item->waits_for + 1);
+    iso_text_put(text, "}");
+}
+
+static void json_transactions(const struct iso_prove_execution *execution, struct iso_text *text)
+{
+    for (uint32_t i = 0; i < execution->count; i++) {
+        bool any = false;
+        iso_text_format(text, "%s\"T%u\":{\"call\":", i ? "," : "", i + 1);
+        put_name_string(text, execution->program->instances.list[i].name);
+        iso_text_format(text, ",\"aborted\":%s,\"sees\":[", execution->aborted[i] ? "true" : "false");
+        for (uint32_t j = 0; j < execution->count; j++)
+            if (execution->visible[j * execution->count + i] && !execution->aborted[j]) {
+                iso_text_format(text, "%s\"T%u\"", any ? "," : "", j + 1);
+                any = true;
+            }
+        iso_text_put(text, "]}");
+    }
+}
+
+static void json_violation(const struct iso_prove_execution *execution, struct iso_text *text)
+{
+    const struct iso_prove_program *program = execution->program;
+    const struct iso_prove_rule *rule = &program->rules.list[execution->rule];
+    struct iso_prove_schedule schedule;
+    bool any = false;
+    iso_text_format(text, ",\"rule\":{\"kind\":\"%s\",", rule_word(rule));
+    if (rule->name) {
+        iso_text_put(text, "\"name\":");
+        put_name_string(text, rule->name);
+        iso_text_put(text, ",");
+    }
+    iso_text_put(text, "\"text\":");
+    put_span_string(program, text, rule->span);
+    iso_text_put(text, ",");
+    put_line(program, text, rule->span);
+    iso_text_put(text, "},\"inputs\":{");
+    for (uint32_t i = 0; i < program->inputs.count; i++) {
+        iso_text_put(text, i ? "," : "");
+        put_name_string(text, program->inputs.list[i].name);
+        iso_text_format(text, ":%lld", (long long)execution->inputs[i]);
+    }
+    iso_text_put(text, "},\"transactions\":{");
+    json_transactions(execution, text);
+    iso_prove_schedule_init(&schedule, execution);
+    iso_text_format(text, "},\"timeline\":%s,\"schedule\":[", schedule.timeline ? "true" : "false");
+    for (uint32_t i = 0; i < schedule.count; i++) {
+        iso_text_put(text, i ? "," : "");
+        json_item(execution, &schedule.list[i], text);
+    }
+    iso_prove_schedule_release(&schedule);
+    iso_text_put(text, "],\"state\":{");
+    for (uint32_t cell = 0; cell < program->cells; cell++) {
+        const struct iso_prove_table *table = &program->tables.list[program->cell_tables[cell]];
+        for (uint32_t i = 0; i < table->columns && !table->hidden; i++) {
+            iso_text_put(text, any ? "," : "");
+            put_column_string(program, text, cell, i);
+            iso_text_format(text, ":%lld", (long long)execution->found[execution->slot[cell] + i]);
+            any = true;
+        }
+    }
+    iso_text_put(text, "}");
+}
+
+static void json_levels(struct iso_text *text, const char *name, const bool *levels)
+{
+    bool any = false;
+    iso_text_format(text, ",\"%s\":[", name);
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
+        if (!levels[i])
+            continue;
+        iso_text_format(text, "%s\"%s\"", any ? "," : "", iso_prove_level_name(i));
+        any = true;
+    }
+    iso_text_put(text, "]");
+}
+
+void iso_prove_report_json(const struct iso_prove_program *program, const struct iso_prove_result *result,
+                           struct iso_text *text)
+{
+    bool any = false;
+    iso_text_put(text, "{\"file\":");
+    put_name_string(text, program->file);
+    iso_text_format(text, ",\"transactions\":%u,\"levels\":{", program->instances.count);
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
+        const struct iso_prove_answer *answer = &result->answers[i];
+        if (!result->asked[i])
+            continue;
+        iso_text_format(text, "%s\"%s\":{\"verdict\":\"%s\",\"scope\":\"instances\"", any ? "," : "",
+                        iso_prove_level_name(i), iso_outcome_name(answer->outcome));
+        if (answer->outcome == ISO_IS_UNDECIDED) {
+            iso_text_put(text, ",\"reason\":");
+            put_name_string(text, answer->reason);
+        }
+        if (answer->shown)
+            json_violation(&answer->execution, text);
+        iso_text_put(text, "}");
+        any = true;
+    }
+    iso_text_put(text, "}");
+    json_levels(text, "sufficient", result->sufficient);
+    json_levels(text, "breaks_above", result->breaks_above);
+    iso_text_format(text, ",\"locks_without_force\":[%s],\"warnings\":[", result->locks ? "\"pc\",\"cc\",\"ra\"" : "");
+    for (uint32_t i = 0; i < program->warnings.count + result->warnings.count; i++) {
+        iso_text_put(text, i ? "," : "");
+        put_name_string(text, i < program->warnings.count ? program->warnings.list[i]
+                                                          : result->warnings.list[i - program->warnings.count]);
+    }
+    iso_text_put(text, "]}\n");
+}

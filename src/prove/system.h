@@ -1,0 +1,101 @@
+/* A program executed by symbols: what each transaction writes, claims and asserts, as terms over what it reads.
+ *
+ * Every transaction is executed by itself, once, without forks: where branches meet, values are merged under the
+ * branch's condition (a CHOOSE). What it reads of others is a variable, one for each cell and column (and statement, at
+ * rc), whose interval holds all that the others can have written: found by rounds, because what is written depends on
+ * what was read; n transactions need n rounds, since no chain of reads is longer. Which writer a variable gets its
+ * value from is the encoding's to say (encode.h); this file knows no order.
+ *
+ * A *slot* is a column of a cell. All lists by cell or slot are of the whole program.
+ *
+ * Ownership: the system owns all but the program. Threads: one at a time.
+ */
+#ifndef ISO_PROVE_SYSTEM_H
+#define ISO_PROVE_SYSTEM_H
+
+#include "prove/program.h"
+#include "prove/term.h"
+
+enum { PROVE_NEWEST = 0xfffffffeu }; /* instead of a statement: read behind a claim */
+
+struct prove_read {
+    uint32_t statement; /* or PROVE_NEWEST; 0 where there is one snapshot */
+    uint32_t cell, column;
+    uint32_t variable;
+};
+
+/* What makes a statement the same one in the replay: its first step, and in which rounds of the loops around it. */
+struct prove_statement {
+    uint32_t step;
+    uint64_t round;
+    bool reads; /* reads its snapshot at all */
+};
+
+struct prove_claim {
+    uint32_t cell, statement, guard; /* the guard does not know of a later abort */
+};
+
+struct prove_transaction {
+    struct {
+        struct prove_statement *list;
+        uint32_t count, capacity;
+    } statements;
+    struct {
+        struct prove_read *list;
+        uint32_t count, capacity;
+    } reads;
+    struct {
+        struct prove_claim *list;
+        uint32_t count, capacity;
+    } claims;
+    uint32_t committed;
+    uint32_t *writes;  /* by cell: whether, false if it aborts */
+    uint32_t *claimed; /* by cell: written or locked, false if it aborts */
+    uint32_t *values;  /* by slot, if it writes */
+};
+
+struct prove_outside { /* an index that can be out of range, by what intervals know */
+    uint32_t term;     /* it is reached and is out of range */
+    uint32_t instance;
+    struct iso_prove_span span;
+};
+
+struct prove_system {
+    const struct iso_prove_program *program;
+    struct prove_terms terms;
+    bool statements; /* rc: a snapshot for each statement */
+    bool locks;      /* a LOCK is somewhere */
+    uint32_t count;  /* of transactions */
+    uint32_t slots;
+    uint32_t *first_slot; /* by cell */
+    uint32_t *inputs;     /* by input: its variable */
+    uint32_t *initial;    /* by slot */
+    struct prove_transaction *transactions;
+    uint32_t *ended, *seen; /* by slot: what reads everything at the end; what the invariants' reader reads */
+    uint32_t assumed;       /* all assumptions */
+    uint32_t *rules;        /* by rule: it is true (of initial values, at the end, of what the reader reads) */
+    uint32_t *at_start;     /* by rule: an invariant, of the initial values */
+    uint32_t unrolled;      /* some transaction reaches a round beyond --unroll */
+    struct {
+        struct prove_outside *list;
+        uint32_t count, capacity;
+    } outside;
+    bool (*stop)(void *context); /* asked now and then while things are built from it; or NULL */
+    void *stop_context;
+};
+
+/* `unroll`: rounds of FORs whose bounds are not constant; 0: they are refused. */
+enum iso_status prove_system_build(struct prove_system *system, const struct iso_prove_program *program,
+                                   bool statements, uint32_t unroll, struct iso_error *error);
+void prove_system_release(struct prove_system *system);
+
+/* The number of a round of a loop inside of the round `outer` of the loops around it. */
+static inline uint64_t prove_round(uint64_t outer, uint64_t number)
+{
+    return outer * 1000003 + number + 1;
+}
+
+/* A session runs `a` before `b`. */
+bool prove_before(const struct iso_prove_program *program, uint32_t a, uint32_t b);
+
+#endif

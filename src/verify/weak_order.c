@@ -1,0 +1,607 @@
+/* Accept at the weak levels: the order is walked through once, and of each external read it is asked whether a writer of
+ * its key that is visible to the reader stands behind the one that was read.
+ *
+ * Which writers are visible is found from what each session has done so far: of each session's writers of the key, the last
+ * visible one is enough, since those of a session keep their order.
+ */
+#include <string.h>
+
+#include "base/number_map.h"
+#include "verify/verify_private.h"
+
+/* By session and key, what stands last of something: a list from the newest on. */
+struct last {
+    uint32_t place, position,
+        before; /* place in the session, position in the order; before: an older one, or ISO_NONE */
+};
+
+struct walk {
+    const struct iso_history *history;
+    const struct iso_evidence *evidence;
+    struct iso_error *error;
+    enum iso_model model;
+    bool sessions, each_read;
+    struct finals finals;
+    uint32_t *position;           /* by transaction: 1 + where it stands in the order; 0: nowhere */
+    uint32_t *session_of, *place; /* chains: sessions, and each unknown transaction one of its own; places from 1 */
+    uint32_t *before;             /* the last committed one before it in its session, or ISO_NONE */
+    uint32_t chains;
+
+    uint32_t *newest;              /* by key: the position of its last writer so far */
+    struct iso_number_map written; /* of a chain and a key: the newest of `lasts` among its writers */
+    struct iso_number_map seen;    /* the same among what its transactions read from */
+    struct iso_number_map saw;     /* of a chain and a transaction: that is done */
+    struct iso_number_map writes;  /* of a transaction with many operations and a key */
+    struct last *lasts;
+    uint32_t last_count, last_capacity;
+
+    uint32_t *writers_first, *writers; /* by key: the chains that write it */
+    uint32_t **rows;                   /* cc: by transaction; pram: by chain. Of each chain the last visible place */
+    uint32_t *left;                    /* cc: by transaction, who still asks for its row */
+    uint32_t *row;                     /* of the reader at hand */
+
+    uint32_t *source, *read_at, source_count, source_capacity, read_capacity; /* of the reader at hand */
+    uint32_t *touched;    /* by key: 1 + the last operation on it by the transaction at hand */
+    struct own_list *own; /* by key */
+
+    iso_atom **list; /* by key: all elements, in the order of their writers */
+    uint32_t *length, *room;
+    uint32_t **end_of; /* by key: by place, 1 + who ends there */
+};
+
+static enum iso_verification refuse(struct walk *walk, uint32_t t, const char *what)
+{
+    char place[512];
+    iso_history_location_text(walk->history, t, place, sizeof place);
+    return VERIFY_REFUSE(walk->error, "%s: in the order that is given, %s", place, what);
+}
+
+static bool is_unknown(const struct walk *walk, uint32_t t)
+{
+    return iso_status_of(walk->history, t) == ISO_UNKNOWN;
+}
+
+/* ---- who stands where ---- */
+
+static void number_sessions(struct walk *walk)
+{
+    const struct iso_history *history = walk->history;
+    walk->chains = history->session_count;
+    for (uint32_t s = 0; s < history->session_count; s++) {
+        uint32_t last = ISO_NONE, place = 0;
+        for (uint32_t i = history->session_first[s]; i < history->session_first[s + 1]; i++) {
+            uint32_t t = history->session_order[i];
+            walk->before[t] = walk->sessions ? last : ISO_NONE;
+            walk->session_of[t] = is_unknown(walk, t) ? walk->chains++ : s;
+            walk->place[t] = is_unknown(walk, t) ? 1 : ++place;
+            if (iso_status_of(history, t) == ISO_COMMITTED)
+                last = t;
+        }
+    }
+}
+
+static enum iso_verification take_positions(struct walk *walk)
+{
+    const struct iso_history *history = walk->history;
+    for (uint32_t i = 0; i < walk->evidence->event_count; i++) {
+        uint32_t event = walk->evidence->events[i], t = event / 2;
+        if (t >= history->transaction_count || (event & 1))
+            return VERIFY_REFUSE(walk->error, "event %u is not one of this history", event);
+        if (iso_status_of(history, t) == ISO_ABORTED)
+            return refuse(walk, t, "an aborted transaction takes part");
+        if (walk->position[t])
+            return refuse(walk, t, "a transaction stands twice");
+        walk->position[t] = i + 1;
+    }
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        if (!walk->position[t] && iso_status_of(history, t) == ISO_COMMITTED)
+            return refuse(walk, t, "this transaction is missing");
+        if (walk->position[t] && walk->before[t] != ISO_NONE && walk->position[walk->before[t]] > walk->position[t])
+            return refuse(walk, t, "a transaction stands before its session's previous one");
+    }
+    return ISO_CONFIRMED;
+}
+
+/* ---- lists: the whole of each, as the order makes it ---- */
+
+static void append_all(struct walk *walk, uint32_t key, iso_atom element)
+{
+    if (walk->length[key] == walk->room[key]) {
+        uint32_t room = 2 * walk->room[key] + 4;
+        walk->list[key] = iso_reallocate(walk->list[key], room * sizeof **walk->list);
+        walk->end_of[key] = iso_reallocate(walk->end_of[key], (room + 1) * sizeof **walk->end_of);
+        memset(walk->end_of[key] + walk->room[key] + (walk->room[key] > 0), 0,
+               (room - walk->room[key] + !walk->room[key]) * sizeof **walk->end_of);
+        walk->room[key] = room;
+    }
+    walk->list[key][walk->length[key]++] = element;
+}
+
+static void build_lists(struct walk *walk)
+{
+    const struct iso_history *history = walk->history;
+    for (uint32_t i = 0; i < history->initial_count; i++) {
+        if (history->initial_is_append[i])
+            append_all(walk, history->initial_key[i], history->initial_of_key[i]);
+    }
+    for (uint32_t i = 0; i < walk->evidence->event_count; i++) {
+        uint32_t t = walk->evidence->events[i] / 2;
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+            if (iso_kind_of(history, o) == ISO_APPEND)
+                append_all(walk, history->key[o], history->value[o]);
+        }
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+            if (iso_kind_of(history, o) == ISO_APPEND)
+                walk->end_of[history->key[o]][walk->length[history->key[o]]] = t + 1;
+        }
+    }
+}
+
+/* ---- who wrote what was read ---- */
+
+enum { NOBODY = ISO_NONE - 1 };
+
+/* The writer of a list read: the elements before it are all those of the key's writers up to it. */
+static uint32_t list_writer(const struct walk *walk, uint32_t reader, uint32_t operation, uint32_t prefix)
+{
+    const struct iso_history *history = walk->history;
+    uint32_t key = history->key[operation];
+    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+    if (prefix < walk->finals.initial_length[key] || prefix > walk->length[key] ||
+        (prefix && memcmp(elements, walk->list[key], prefix * sizeof *elements)))
+        return NOBODY;
+    if (prefix == walk->finals.initial_length[key])
+        return ISO_NONE;
+    uint32_t writer = walk->end_of[key][prefix];
+    return writer && writer - 1 != reader ? writer - 1 : NOBODY;
+}
+
+/* The one of a value; where there are several, the evidence says which. */
+static uint32_t register_writer(const struct walk *walk, uint32_t reader, uint32_t operation)
+{
+    const struct iso_history *history = walk->history;
+    uint32_t key = history->key[operation], value = history->value[operation], end, count = 0, writer = NOBODY;
+    uint32_t chosen = iso_evidence_choice(walk->evidence, operation);
+    if (walk->finals.initial_value[key] == value) {
+        if (chosen == ISO_NONE)
+            return ISO_NONE;
+        writer = ISO_NONE;
+        count++;
+    }
+    uint32_t before = reader;
+    for (uint32_t i = finals_find(&walk->finals, key, value, &end); i < end; i++) {
+        uint32_t t = walk->finals.items[i].transaction;
+        if (t == before || t == reader) /* it wrote the value twice */
+            continue;
+        before = t;
+        if (chosen == t)
+            return t;
+        writer = t;
+        count++;
+    }
+    return count == 1 ? writer : NOBODY;
+}
+
+/* ---- what is visible ---- */
+
+static uint32_t newest_last(const struct iso_number_map *map, uint32_t chain, uint32_t key)
+{
+    uint32_t at = iso_number_map_get(map, iso_number_pair(chain, key));
+    return at == ISO_NUMBER_NONE ? ISO_NONE : at;
+}
+
+static void add_last(struct walk *walk, struct iso_number_map *map, uint32_t chain, uint32_t key, uint32_t place,
+                     uint32_t position)
+{
+    uint32_t before = newest_last(map, chain, key);
+    if (before != ISO_NONE && map == &walk->seen && walk->lasts[before].position >= position)
+        return;
+    ISO_GROW(walk->lasts, walk->last_count, walk->last_capacity);
+    walk->lasts[walk->last_count] = (struct last){place, position, before};
+    iso_number_map_put(map, iso_number_pair(chain, key), walk->last_count++);
+}
+
+/* The position of the last one of a chain and key up to a place of the chain; 0: none. */
+static uint32_t last_up_to(const struct walk *walk, const struct iso_number_map *map, uint32_t chain, uint32_t key,
+                           uint32_t place)
+{
+    uint32_t at = newest_last(map, chain, key);
+    while (at != ISO_NONE && walk->lasts[at].place > place)
+        at = walk->lasts[at].before;
+    return at == ISO_NONE ? 0 : walk->lasts[at].position;
+}
+
+static bool writes_key(const struct walk *walk, uint32_t t, uint32_t key)
+{
+    enum { MANY = 32 };
+    uint32_t value;
+    if (walk->history->first_operation[t + 1] - walk->history->first_operation[t] > MANY)
+        return iso_number_map_get(&walk->writes, iso_number_pair(t, key)) != ISO_NUMBER_NONE;
+    return verify_final_write(walk->history, t, key, &value);
+}
+
+/* By rows: of each chain that writes the key. */
+static bool row_fits(const struct walk *walk, uint32_t key, uint32_t position)
+{
+    for (uint32_t i = walk->writers_first[key]; i < walk->writers_first[key + 1]; i++) {
+        uint32_t chain = walk->writers[i];
+        if (walk->row[chain] && last_up_to(walk, &walk->written, chain, key, walk->row[chain]) > position)
+            return false;
+    }
+    return true;
+}
+
+static bool sources_fit(const struct walk *walk, uint32_t key, uint32_t operation, uint32_t position)
+{
+    for (uint32_t i = 0; i < walk->source_count; i++) {
+        uint32_t source = walk->source[i];
+        if (source == ISO_NONE || (walk->each_read && walk->read_at[i] >= operation))
+            continue;
+        if (walk->position[source] > position && writes_key(walk, source, key))
+            return false;
+    }
+    return true;
+}
+
+/* Whether no visible writer of the key stands behind that position. */
+static bool reads_last_visible(const struct walk *walk, uint32_t t, uint32_t operation, uint32_t position)
+{
+    uint32_t key = walk->history->key[operation], chain = walk->session_of[t], place = walk->place[t];
+    if (walk->newest[key] <= position) /* there is none at all */
+        return true;
+    switch (walk->model) {
+    case ISO_MODEL_ADYA_RC:
+        return true;
+    case ISO_MODEL_RC:
+        return sources_fit(walk, key, operation, position);
+    case ISO_MODEL_RA:
+        return sources_fit(walk, key, operation, position) &&
+               last_up_to(walk, &walk->written, chain, key, place - 1) <= position;
+    case ISO_MODEL_RYW:
+        return last_up_to(walk, &walk->written, chain, key, place - 1) <= position;
+    case ISO_MODEL_MR:
+        return last_up_to(walk, &walk->seen, chain, key, place - 1) <= position;
+    case ISO_MODEL_WFR:
+        for (uint32_t i = 0; i < walk->source_count; i++) {
+            uint32_t source = walk->source[i];
+            uint32_t last = source != ISO_NONE && is_unknown(walk, source) ? walk->before[source] : source;
+            if (last != ISO_NONE &&
+                last_up_to(walk, &walk->seen, walk->session_of[last], key, walk->place[last]) > position)
+                return false;
+        }
+        return true;
+    default:
+        return row_fits(walk, key, position);
+    }
+}
+
+/* ---- rows ---- */
+
+static void raise_to(uint32_t *number, uint32_t least)
+{
+    *number = *number < least ? least : *number;
+}
+
+static void raise_by_source(const struct walk *walk, uint32_t *row, uint32_t source, bool itself)
+{
+    if (walk->before[source] != ISO_NONE)
+        raise_to(&row[walk->session_of[walk->before[source]]], walk->place[walk->before[source]]);
+    if (itself)
+        raise_to(&row[walk->session_of[source]], walk->place[source]);
+}
+
+static void let_go(struct walk *walk, uint32_t t)
+{
+    if (--walk->left[t])
+        return;
+    iso_free(walk->rows[t]);
+    walk->rows[t] = NULL;
+}
+
+static void join_from(struct walk *walk, uint32_t from)
+{
+    const uint32_t *other = walk->rows[from];
+    if (walk->row[walk->session_of[from]] < walk->place[from]) {
+        for (uint32_t chain = 0; chain < walk->chains; chain++)
+            raise_to(&walk->row[chain], other[chain]);
+        raise_to(&walk->row[walk->session_of[from]], walk->place[from]);
+    }
+    let_go(walk, from);
+}
+
+/* What is visible to the reader whose sources are known. */
+static void make_row(struct walk *walk, uint32_t t)
+{
+    size_t bytes = walk->chains * sizeof *walk->row;
+    if (walk->model == ISO_MODEL_CC) {
+        walk->row = walk->rows[t] = iso_allocate_zeroed((size_t)walk->chains + 1, sizeof *walk->row);
+        if (walk->before[t] != ISO_NONE)
+            join_from(walk, walk->before[t]);
+        for (uint32_t i = 0; i < walk->source_count; i++) {
+            if (walk->source[i] != ISO_NONE)
+                join_from(walk, walk->source[i]);
+        }
+        return;
+    }
+    if (walk->model == ISO_MODEL_PRAM)
+        memcpy(walk->row, walk->rows[walk->session_of[t]], bytes);
+    else if (walk->model == ISO_MODEL_MW)
+        memset(walk->row, 0, bytes);
+    else
+        return;
+    for (uint32_t i = 0; i < walk->source_count; i++) {
+        if (walk->source[i] != ISO_NONE)
+            raise_by_source(walk, walk->row, walk->source[i], false);
+    }
+}
+
+static void leave_row(struct walk *walk, uint32_t t)
+{
+    if (walk->model == ISO_MODEL_PRAM && !is_unknown(walk, t)) {
+        uint32_t *row = walk->rows[walk->session_of[t]];
+        raise_to(&row[walk->session_of[t]], walk->place[t]);
+        for (uint32_t i = 0; i < walk->source_count; i++) {
+            if (walk->source[i] != ISO_NONE)
+                raise_by_source(walk, row, walk->source[i], true);
+        }
+    }
+    if (walk->model == ISO_MODEL_CC && !walk->left[t]) {
+        iso_free(walk->rows[t]);
+        walk->rows[t] = NULL;
+    }
+}
+
+/* ---- one transaction after another ---- */
+
+static void forget_own(struct walk *walk, uint32_t t)
+{
+    const struct iso_history *history = walk->history;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        struct own_list *own = &walk->own[history->key[o]];
+        walk->touched[history->key[o]] = 0;
+        own->count = 0;
+        own->has_read = false;
+        own->each_read = walk->each_read;
+    }
+}
+
+static void add_source(struct walk *walk, uint32_t source, uint32_t operation)
+{
+    ISO_RESERVE(walk->read_at, (size_t)walk->source_count + 1, walk->read_capacity);
+    ISO_GROW(walk->source, walk->source_count, walk->source_capacity);
+    walk->read_at[walk->source_count] = operation;
+    walk->source[walk->source_count++] = source;
+}
+
+/* The external reads of the transaction with their writers; internal ones must agree. */
+static enum iso_verification find_sources(struct walk *walk, uint32_t t)
+{
+    const struct iso_history *history = walk->history;
+    walk->source_count = 0;
+    forget_own(walk, t);
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        uint32_t key = history->key[o], last = walk->touched[key], writer;
+        uint8_t kind = iso_kind_of(history, o);
+        if (kind == ISO_APPEND) {
+            own_list_append(&walk->own[key], history->value[o]);
+            continue;
+        }
+        if (kind == ISO_READ_LIST) {
+            struct read_shape shape = own_list_read(&walk->own[key], history, o);
+            if (!shape.consistent)
+                return refuse(walk, t, "a list read disagrees with its own transaction");
+            if (shape.internal)
+                continue;
+            writer = list_writer(walk, t, o, shape.prefix);
+        } else {
+            bool wrote = last && iso_kind_writes(history->kind[last - 1]);
+            /* where each read is one of its own, reads keep what the last write was */
+            if (iso_kind_writes(kind) || !walk->each_read || !last)
+                walk->touched[key] = o + 1;
+            if (iso_kind_writes(kind))
+                continue;
+            if (last && (wrote || !walk->each_read)) {
+                if (history->value[last - 1] != history->value[o])
+                    return refuse(walk, t, "a read disagrees with its own transaction");
+                continue;
+            }
+            writer = register_writer(walk, t, o);
+        }
+        if (writer == NOBODY)
+            return refuse(walk, t, "it is not known whose version a read saw");
+        if (writer != ISO_NONE && (!walk->position[writer] || walk->position[writer] > walk->position[t]))
+            return refuse(walk, t, "a read saw what comes later");
+        add_source(walk, writer, o);
+    }
+    return ISO_CONFIRMED;
+}
+
+static void note_writes(struct walk *walk, uint32_t t)
+{
+    const struct iso_history *history = walk->history;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        uint32_t key = history->key[o];
+        if (!iso_kind_writes(history->kind[o]) || walk->newest[key] == walk->position[t])
+            continue;
+        walk->newest[key] = walk->position[t];
+        if (walk->model != ISO_MODEL_RC && walk->model != ISO_MODEL_ADYA_RC && walk->model != ISO_MODEL_MR &&
+            walk->model != ISO_MODEL_WFR)
+            add_last(walk, &walk->written, walk->session_of[t], key, walk->place[t], walk->position[t]);
+    }
+}
+
+static void note_seen(struct walk *walk, uint32_t t)
+{
+    const struct iso_history *history = walk->history;
+    if (walk->model != ISO_MODEL_MR && walk->model != ISO_MODEL_WFR)
+        return;
+    for (uint32_t i = 0; i < walk->source_count; i++) {
+        uint32_t source = walk->source[i], chain = walk->session_of[t];
+        if (source == ISO_NONE || iso_number_map_put(&walk->saw, iso_number_pair(chain, source), 1) != ISO_NUMBER_NONE)
+            continue;
+        for (uint32_t o = history->first_operation[source]; o < history->first_operation[source + 1]; o++) {
+            if (iso_kind_writes(history->kind[o]))
+                add_last(walk, &walk->seen, chain, history->key[o], walk->place[t], walk->position[source]);
+        }
+    }
+}
+
+static enum iso_verification check_transaction(struct walk *walk, uint32_t t)
+{
+    walk->source_count = 0;
+    if (!is_unknown(walk, t) && find_sources(walk, t) != ISO_CONFIRMED)
+        return ISO_REFUSED;
+    make_row(walk, t);
+    note_seen(walk, t);
+    for (uint32_t i = 0; i < walk->source_count; i++) {
+        uint32_t source = walk->source[i];
+        if (!reads_last_visible(walk, t, walk->read_at[i], source == ISO_NONE ? 0 : walk->position[source]))
+            return refuse(walk, t, "a read did not see the last visible version");
+    }
+    note_writes(walk, t);
+    leave_row(walk, t);
+    return ISO_CONFIRMED;
+}
+
+/* ---- the whole ---- */
+
+/* Chains that write each key, for rows; who asks for whose row. */
+static void prepare_rows(struct walk *walk)
+{
+    const struct iso_history *history = walk->history;
+    struct iso_number_map done = {0};
+    uint32_t keys = history->key_count, total = 0;
+    if (walk->model != ISO_MODEL_CC && walk->model != ISO_MODEL_PRAM && walk->model != ISO_MODEL_MW)
+        return;
+    walk->writers_first = iso_allocate_zeroed((size_t)keys + 2, sizeof *walk->writers_first);
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t t = 0; t < history->transaction_count; t++) {
+            for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+                uint32_t key = history->key[o];
+                if (!walk->position[t] || !iso_kind_writes(history->kind[o]) ||
+                    iso_number_map_put(&done, iso_number_pair(walk->session_of[t], key), (uint32_t)pass) ==
+                        (uint32_t)pass)
+                    continue;
+                if (pass)
+                    walk->writers[walk->writers_first[key + 1]++] = walk->session_of[t];
+                else
+                    walk->writers_first[key + 2]++;
+            }
+        }
+        for (uint32_t key = 0; key < keys && !pass; key++)
+            walk->writers_first[key + 2] += walk->writers_first[key + 1];
+        total = walk->writers_first[keys + 1];
+        if (!pass)
+            walk->writers = iso_allocate(((size_t)total + 1) * sizeof *walk->writers);
+    }
+    iso_number_map_release(&done);
+}
+
+static enum iso_verification walk_order(struct walk *walk)
+{
+    const struct iso_history *history = walk->history;
+    uint32_t n = history->transaction_count;
+    prepare_rows(walk);
+    if (walk->model == ISO_MODEL_PRAM || walk->model == ISO_MODEL_MW)
+        walk->row = iso_allocate_zeroed((size_t)walk->chains + 1, sizeof *walk->row);
+    if (walk->model == ISO_MODEL_PRAM) {
+        walk->rows = iso_allocate_zeroed((size_t)n + walk->chains + 1, sizeof *walk->rows);
+        for (uint32_t chain = 0; chain < walk->chains; chain++)
+            walk->rows[chain] = iso_allocate_zeroed((size_t)walk->chains + 1, sizeof **walk->rows);
+    }
+    if (walk->model == ISO_MODEL_CC) {
+        walk->rows = iso_allocate_zeroed((size_t)n + walk->chains + 1, sizeof *walk->rows);
+        for (uint32_t t = 0; t < n; t++) {
+            if (!walk->position[t])
+                continue;
+            if (walk->before[t] != ISO_NONE)
+                walk->left[walk->before[t]]++;
+            if (is_unknown(walk, t))
+                continue;
+            if (find_sources(walk, t) != ISO_CONFIRMED)
+                return ISO_REFUSED;
+            for (uint32_t i = 0; i < walk->source_count; i++) {
+                if (walk->source[i] != ISO_NONE)
+                    walk->left[walk->source[i]]++;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < walk->evidence->event_count; i++) {
+        if (check_transaction(walk, walk->evidence->events[i] / 2) != ISO_CONFIRMED)
+            return ISO_REFUSED;
+    }
+    return ISO_CONFIRMED;
+}
+
+static void walk_init(struct walk *walk)
+{
+    const struct iso_history *history = walk->history;
+    size_t n = (size_t)history->transaction_count + 1, keys = (size_t)history->key_count + 1;
+    uint32_t **columns[] = {&walk->position, &walk->session_of, &walk->place, &walk->before, &walk->left};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        *columns[i] = iso_allocate_zeroed(n, sizeof(uint32_t));
+    walk->newest = iso_allocate_zeroed(keys, sizeof *walk->newest);
+    walk->touched = iso_allocate_zeroed(keys, sizeof *walk->touched);
+    walk->length = iso_allocate_zeroed(keys, sizeof *walk->length);
+    walk->room = iso_allocate_zeroed(keys, sizeof *walk->room);
+    walk->own = iso_allocate_zeroed(keys, sizeof *walk->own);
+    walk->list = iso_allocate_zeroed(keys, sizeof *walk->list);
+    walk->end_of = iso_allocate_zeroed(keys, sizeof *walk->end_of);
+    finals_init(&walk->finals, history);
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+            if (history->first_operation[t + 1] - history->first_operation[t] > 32 && iso_kind_writes(history->kind[o]))
+                iso_number_map_put(&walk->writes, iso_number_pair(t, history->key[o]), 1);
+        }
+    }
+}
+
+static void walk_release(struct walk *walk)
+{
+    const struct iso_history *history = walk->history;
+    uint32_t rows = walk->model == ISO_MODEL_CC ? history->transaction_count : walk->chains;
+    for (uint32_t i = 0; walk->rows && i < rows; i++)
+        iso_free(walk->rows[i]);
+    if (walk->model != ISO_MODEL_CC)
+        iso_free(walk->row);
+    for (uint32_t key = 0; key < history->key_count; key++) {
+        iso_free(walk->own[key].elements);
+        iso_free(walk->list[key]);
+        iso_free(walk->end_of[key]);
+    }
+    uint32_t *columns[] = {walk->position, walk->session_of, walk->place,        walk->before, walk->left,
+                           walk->newest,   walk->touched,    walk->length,       walk->room,   walk->source,
+                           walk->read_at,  walk->writers,    walk->writers_first};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        iso_free(columns[i]);
+    iso_free(walk->rows);
+    iso_free(walk->own);
+    iso_free(walk->list);
+    iso_free(walk->end_of);
+    iso_free(walk->lasts);
+    iso_number_map_release(&walk->written);
+    iso_number_map_release(&walk->seen);
+    iso_number_map_release(&walk->saw);
+    iso_number_map_release(&walk->writes);
+    finals_release(&walk->finals);
+}
+
+enum iso_verification verify_weak_order(const struct iso_history *history, const struct iso_evidence *evidence,
+                                        struct iso_error *error)
+{
+    struct walk walk = {.history = history,
+                        .evidence = evidence,
+                        .error = error,
+                        .model = evidence->model,
+                        .sessions = iso_model_keeps_sessions(evidence->model),
+                        .each_read = iso_model_has_each_read(evidence->model)};
+    walk_init(&walk);
+    number_sessions(&walk);
+    enum iso_verification status = take_positions(&walk);
+    if (status == ISO_CONFIRMED) {
+        build_lists(&walk);
+        status = walk_order(&walk);
+    }
+    walk_release(&walk);
+    return status;
+}

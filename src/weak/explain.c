@@ -1,0 +1,317 @@
+/* Evidence: why the constraints close a cycle, in lemmas that src/verify confirms by a rule of its own.
+ *
+ * A note "t2 before t1" rests on a read of t1's version by r, to which t2 is visible: were t1 before t2, r's read would be
+ * overwritten by what r could see. So it is a lemma whose cycle has one rw, r -> t2, and a way by which t2 is visible to r. The
+ * last note of a cycle is turned round: the rest of the cycle says that t1 comes before t2, and its own cycle ends the proof.
+ * That one is shown to people.
+ */
+#include "weak/weak_private.h"
+
+struct proof {
+    struct weak *weak;
+    struct iso_evidence *evidence;
+};
+
+static uint32_t read_name(const struct weak *weak, uint32_t read)
+{
+    return weak->each_read ? weak->read_operation[read] + 1 : 0;
+}
+
+static void put_session(struct proof *proof, uint32_t from, uint32_t to)
+{
+    struct iso_evidence *evidence = proof->evidence;
+    struct iso_lemma *lemma = &evidence->lemmas[evidence->lemma_count - 1];
+    struct iso_edge *last = lemma->edge_count ? &evidence->edges[evidence->edge_count - 1] : NULL;
+    if (last && last->kind == ISO_EDGE_SESSION) /* one edge spans several neighbours */
+        last->to = iso_event_begin(to);
+    else
+        iso_evidence_edge(evidence, (struct iso_edge){.kind = ISO_EDGE_SESSION,
+                                                      .from = iso_event_begin(from),
+                                                      .to = iso_event_begin(to),
+                                                      .key = ISO_NONE,
+                                                      .via = ISO_NONE});
+}
+
+static void put_read(struct proof *proof, uint32_t from, uint32_t to, uint32_t read)
+{
+    iso_evidence_edge(proof->evidence, (struct iso_edge){.kind = ISO_EDGE_WR,
+                                                         .from = iso_event_begin(from),
+                                                         .to = iso_event_begin(to),
+                                                         .key = read_key(proof->weak, read),
+                                                         .via = ISO_NONE,
+                                                         .read = read_name(proof->weak, read)});
+}
+
+static void put_order(struct proof *proof, uint32_t from, uint32_t to, uint32_t key)
+{
+    iso_evidence_edge(proof->evidence, (struct iso_edge){.kind = ISO_EDGE_WW,
+                                                         .from = iso_event_begin(from),
+                                                         .to = iso_event_begin(to),
+                                                         .key = key,
+                                                         .via = ISO_NONE});
+}
+
+static void put_overwritten(struct proof *proof, uint32_t reader, uint32_t read, uint32_t later)
+{
+    iso_evidence_edge(proof->evidence, (struct iso_edge){.kind = ISO_EDGE_RW,
+                                                         .from = iso_event_begin(reader),
+                                                         .to = iso_event_begin(later),
+                                                         .key = read_key(proof->weak, read),
+                                                         .via = read_source(proof->weak, read),
+                                                         .read = read_name(proof->weak, read)});
+}
+
+/* ---- how something is visible ---- */
+
+/* The first read of `t` from `source`, below `end`; ISO_NONE: none. */
+static uint32_t read_of(const struct weak *weak, uint32_t t, uint32_t source, uint32_t end)
+{
+    for (uint32_t read = weak->read_first[t]; read < end; read++) {
+        if (read_source(weak, read) == source)
+            return read;
+    }
+    return ISO_NONE;
+}
+
+static uint32_t last_of_session(const struct weak *weak, uint32_t t)
+{
+    return is_unknown(weak, t) ? weak->before[t] : t;
+}
+
+/* An edge from `from` to `a`, then sessions to `t`, which is `a` or stands behind it: where `a` is one of t's session
+ * up to it that read from `from`. */
+static bool put_read_in_session(struct proof *proof, uint32_t from, uint32_t t)
+{
+    struct weak *weak = proof->weak;
+    for (uint32_t a = last_of_session(weak, t); a != ISO_NONE; a = weak->before[a]) {
+        uint32_t read = read_of(weak, a, from, weak->read_first[a + 1]);
+        if (read == ISO_NONE)
+            continue;
+        put_read(proof, from, a, read);
+        if (a != t)
+            put_session(proof, a, t);
+        return true;
+    }
+    return false;
+}
+
+/* pram: to what comes before the reader, or to what its sources come behind. */
+static bool put_pram(struct proof *proof, uint32_t from, uint32_t reader)
+{
+    struct weak *weak = proof->weak;
+    for (uint32_t a = reader; a != ISO_NONE; a = weak->before[a]) {
+        for (uint32_t read = weak->read_first[a]; read < weak->read_first[a + 1]; read++) {
+            uint32_t source = read_source(weak, read);
+            if (source == ISO_NONE || (a == reader && source == from) ||
+                (source != from && !is_session_before(weak, from, source)))
+                continue;
+            if (source != from)
+                put_session(proof, from, source);
+            put_read(proof, source, a, read);
+            if (a != reader)
+                put_session(proof, a, reader);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* cc: the shortest way of sessions and reads, found from its end. */
+static void put_causal(struct proof *proof, uint32_t from, uint32_t reader)
+{
+    struct weak *weak = proof->weak;
+    uint32_t n = weak->history->transaction_count, count = 0;
+    uint32_t *to = iso_numbers_none(n), *by = iso_numbers(n), *queue = iso_numbers(n);
+    queue[count++] = reader;
+    for (uint32_t next = 0; next < count && to[from] == ISO_NONE; next++) {
+        uint32_t t = queue[next], before = weak->before[t];
+        if (before != ISO_NONE && to[before] == ISO_NONE && before != reader) {
+            to[before] = t;
+            by[before] = ISO_NONE;
+            queue[count++] = before;
+        }
+        for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+            uint32_t source = read_source(weak, read);
+            if (source == ISO_NONE || to[source] != ISO_NONE || source == reader)
+                continue;
+            to[source] = t;
+            by[source] = read;
+            queue[count++] = source;
+        }
+    }
+    for (uint32_t t = from; t != reader; t = to[t]) {
+        if (by[t] == ISO_NONE)
+            put_session(proof, t, to[t]);
+        else
+            put_read(proof, t, to[t], by[t]);
+    }
+    iso_free(to);
+    iso_free(by);
+    iso_free(queue);
+}
+
+static void put_by_sources(struct proof *proof, uint32_t from, uint32_t reader)
+{
+    struct weak *weak = proof->weak;
+    for (uint32_t read = weak->read_first[reader]; read < weak->read_first[reader + 1]; read++) {
+        uint32_t source = read_source(weak, read);
+        if (source == ISO_NONE)
+            continue;
+        bool found = weak->level == ISO_MW && is_session_before(weak, from, source);
+        if (found)
+            put_session(proof, from, source);
+        else
+            found = weak->level == ISO_WFR && put_read_in_session(proof, from, source);
+        if (!found)
+            continue;
+        put_read(proof, source, reader, read);
+        return;
+    }
+}
+
+/* Why `from` is visible to the reader at a read of it. */
+static void put_visible(struct proof *proof, uint32_t from, uint32_t reader, uint32_t at)
+{
+    struct weak *weak = proof->weak;
+    uint32_t end = weak->each_read ? at : weak->read_first[reader + 1], read;
+    switch (weak->level) {
+    case ISO_RC:
+    case ISO_RA:
+        read = read_of(weak, reader, from, end);
+        if (read != ISO_NONE)
+            put_read(proof, from, reader, read);
+        else
+            put_session(proof, from, reader);
+        break;
+    case ISO_RYW:
+        put_session(proof, from, reader);
+        break;
+    case ISO_MR:
+        for (uint32_t before = weak->before[reader]; before != ISO_NONE; before = ISO_NONE) {
+            put_read_in_session(proof, from, before);
+            put_session(proof, before, reader);
+        }
+        break;
+    case ISO_PRAM:
+        if (is_session_before(weak, from, reader))
+            put_session(proof, from, reader);
+        else
+            put_pram(proof, from, reader);
+        break;
+    case ISO_MW:
+    case ISO_WFR:
+        put_by_sources(proof, from, reader);
+        break;
+    default:
+        put_causal(proof, from, reader);
+    }
+}
+
+/* ---- lemmas ---- */
+
+static uint32_t reader_of(const struct weak *weak, uint32_t read)
+{
+    return iso_history_owner(weak->history, weak->read_operation[read]);
+}
+
+static void begin_lemma(struct proof *proof, enum iso_lemma_kind kind, uint32_t operation)
+{
+    iso_evidence_lemma(proof->evidence, kind, operation);
+}
+
+static void say_order(struct proof *proof, uint32_t earlier, uint32_t later, uint32_t key)
+{
+    iso_evidence_literal(proof->evidence, (struct iso_literal){ISO_LITERAL_ORDER, earlier, later, key, 0});
+}
+
+/* The cycle that says a note: one rw, and why what it leads to is visible. */
+static void put_note_cycle(struct proof *proof, uint32_t read, uint32_t visible)
+{
+    uint32_t reader = reader_of(proof->weak, read);
+    put_overwritten(proof, reader, read, visible);
+    put_visible(proof, visible, reader, read);
+}
+
+static void say_bond(struct proof *proof, const struct bond *bond)
+{
+    if (bond->kind == BOND_SIDE)
+        return;
+    begin_lemma(proof, bond->kind == BOND_LIST ? ISO_LEMMA_LIST : ISO_LEMMA_CYCLE,
+                bond->kind == BOND_LIST ? bond->why : ISO_NONE);
+    say_order(proof, bond->from, bond->to, bond->key);
+    if (bond->kind == BOND_NOTE)
+        put_note_cycle(proof, bond->why, bond->from);
+}
+
+static void put_step(struct proof *proof, const struct step *step)
+{
+    const struct bond *bond = step->bond == ISO_NONE ? NULL : &proof->weak->bonds[step->bond];
+    if (bond && bond->kind != BOND_SIDE)
+        put_order(proof, step->from, step->to, bond->key);
+    else if (!bond && step->read != ISO_NONE)
+        put_read(proof, step->from, step->to, step->read);
+    else
+        put_session(proof, step->from, step->to);
+}
+
+/* Steps of a session are joined, but not across the ends of the list: it begins behind a step that is none. */
+static uint32_t first_step(const struct weak *weak, const struct step *steps, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_session =
+            steps[i].bond == ISO_NONE ? steps[i].read == ISO_NONE : weak->bonds[steps[i].bond].kind == BOND_SIDE;
+        if (!is_session)
+            return i;
+    }
+    return 0;
+}
+
+static uint32_t last_note(const struct weak *weak, const struct step *steps, uint32_t count)
+{
+    for (uint32_t i = count; i-- > 0;) {
+        if (steps[i].bond != ISO_NONE && weak->bonds[steps[i].bond].kind == BOND_NOTE)
+            return i;
+    }
+    return ISO_NONE;
+}
+
+void weak_explain_cycle(struct weak *weak)
+{
+    struct proof proof = {weak, &weak->result->evidence};
+    uint32_t count;
+    struct step *steps = weak_order_cycle(weak, &count);
+    uint32_t turned = last_note(weak, steps, count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (steps[i].bond != ISO_NONE && i != turned)
+            say_bond(&proof, &weak->bonds[steps[i].bond]);
+    }
+    begin_lemma(&proof, ISO_LEMMA_CYCLE, ISO_NONE);
+    uint32_t start = turned == ISO_NONE ? first_step(weak, steps, count) : turned;
+    if (turned != ISO_NONE) {
+        const struct bond *bond = &weak->bonds[steps[turned].bond];
+        say_order(&proof, bond->to, bond->from, bond->key);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        put_step(&proof, &steps[(start + i) % count]);
+    if (turned != ISO_NONE) {
+        begin_lemma(&proof, ISO_LEMMA_CYCLE, ISO_NONE);
+        put_note_cycle(&proof, weak->bonds[steps[turned].bond].why, weak->bonds[steps[turned].bond].from);
+    }
+    weak->result->cycle_lemma = weak->result->evidence.lemma_count - 1;
+    iso_free(steps);
+}
+
+void weak_explain_initial(struct weak *weak)
+{
+    struct proof proof = {weak, &weak->result->evidence};
+    begin_lemma(&proof, ISO_LEMMA_CYCLE, ISO_NONE);
+    put_note_cycle(&proof, weak->broken_read, weak->broken_by);
+    weak->result->cycle_lemma = 0;
+}
+
+void weak_explain_accept(struct weak *weak)
+{
+    for (uint32_t i = 0; i < weak->part_count; i++)
+        iso_evidence_event(&weak->result->evidence, iso_event_begin(weak->order[i]));
+    weak->result->evidence.accepts = true;
+}

@@ -1,0 +1,346 @@
+/* An order of the transactions that keeps what is known, as near as possible to the one before: of those that could come
+ * next, the one that came first there.
+ */
+#include "weak/weak_private.h"
+
+void weak_order_add_bond(struct weak *weak, struct bond bond)
+{
+    ISO_GROW(weak->bonds, weak->bond_count, weak->bond_capacity);
+    weak->bonds[weak->bond_count++] = bond;
+}
+
+void weak_order_readers(struct weak *weak)
+{
+    uint32_t n = weak->history->transaction_count;
+    uint32_t *first = weak->reader_first ? weak->reader_first : iso_numbers((size_t)n + 2);
+    memset(first, 0, ((size_t)n + 2) * sizeof *first);
+    for (uint32_t read = 0; read < weak->read_count; read++) {
+        uint32_t source = read_source(weak, read);
+        if (source != ISO_NONE)
+            first[source + 2]++;
+    }
+    for (uint32_t t = 0; t < n; t++)
+        first[t + 2] += first[t + 1];
+    if (!weak->reader)
+        weak->reader = iso_numbers(weak->read_count);
+    /* the reader, not the read: what an order needs; weak_order_cycle looks the read up */
+    for (uint32_t t = 0; t < n; t++) {
+        for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+            uint32_t source = read_source(weak, read);
+            if (source != ISO_NONE)
+                weak->reader[first[source + 1]++] = t;
+        }
+    }
+    weak->reader_first = first;
+}
+
+/* ---- numbers of which the least is taken: bits, and above each 64 of them one that says whether any is set ---- */
+
+enum { STAGES = 6 };
+struct least {
+    uint64_t *bits[STAGES];
+    uint32_t stages;
+};
+
+static void least_init(struct least *least, uint32_t count)
+{
+    size_t words = (size_t)count / 64 + 1;
+    for (least->stages = 0;; words = words / 64 + 1) {
+        least->bits[least->stages++] = iso_allocate_zeroed(words, sizeof(uint64_t));
+        if (words == 1)
+            break;
+    }
+}
+
+static void least_put(struct least *least, uint32_t number)
+{
+    for (uint32_t stage = 0; stage < least->stages; stage++, number /= 64) {
+        uint64_t *word = &least->bits[stage][number / 64], before = *word;
+        *word |= (uint64_t)1 << number % 64;
+        if (before)
+            return;
+    }
+}
+
+/* ISO_NONE: there is none. */
+static uint32_t least_take(struct least *least)
+{
+    uint32_t number = 0;
+    if (!least->bits[least->stages - 1][0])
+        return ISO_NONE;
+    for (uint32_t stage = least->stages; stage-- > 0;)
+        number = number * 64 + (uint32_t)__builtin_ctzll(least->bits[stage][number]);
+    for (uint32_t stage = 0, rest = number; stage < least->stages; stage++, rest /= 64) {
+        if (least->bits[stage][rest / 64] &= ~((uint64_t)1 << rest % 64))
+            break;
+    }
+    return number;
+}
+
+static void least_release(struct least *least)
+{
+    for (uint32_t stage = 0; stage < least->stages; stage++)
+        iso_free(least->bits[stage]);
+}
+
+/* ---- sorting ---- */
+
+/* By transaction: the bonds that begin there, as indices. */
+static uint32_t *bonds_by_start(const struct weak *weak, uint32_t **first)
+{
+    uint32_t n = weak->history->transaction_count, *item = iso_numbers(weak->bond_count);
+    uint32_t *starts = *first = iso_numbers_zero((size_t)n + 1);
+    for (uint32_t i = 0; i < weak->bond_count; i++)
+        starts[weak->bonds[i].from + 1]++;
+    for (uint32_t t = 0; t < n; t++)
+        starts[t + 1] += starts[t];
+    for (uint32_t i = weak->bond_count; i-- > 0;)
+        item[--starts[weak->bonds[i].from + 1]] = i;
+    for (uint32_t t = 0; t < n; t++) /* they have moved to the front of their successors */
+        starts[t] = starts[t + 1];
+    starts[n] = weak->bond_count;
+    return item;
+}
+
+struct sorting {
+    struct weak *weak;
+    uint32_t *waits; /* by transaction: how many come before it */
+    uint32_t *bond_first, *bond_of;
+    struct least ready; /* places in the order before */
+};
+
+static void release_one(struct sorting *sorting, uint32_t t)
+{
+    if (!--sorting->waits[t])
+        least_put(&sorting->ready, sorting->weak->position[t]);
+}
+
+static void count_waits(struct sorting *sorting)
+{
+    struct weak *weak = sorting->weak;
+    uint32_t n = weak->history->transaction_count;
+    for (uint32_t t = 0; t < n; t++) {
+        if (!weak->part[t])
+            continue;
+        uint32_t waits = weak->before[t] != ISO_NONE && !is_unknown(weak, t);
+        for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++)
+            waits += read_source(weak, read) != ISO_NONE;
+        sorting->waits[t] = waits;
+    }
+    for (uint32_t i = 0; i < weak->bond_count; i++)
+        sorting->waits[weak->bonds[i].to]++;
+    for (uint32_t t = 0; t < n; t++) {
+        if (weak->part[t] && !sorting->waits[t])
+            least_put(&sorting->ready, weak->position[t]);
+    }
+}
+
+/* `order` and `position` say what came first before. */
+bool weak_order_sort(struct weak *weak)
+{
+    uint32_t n = weak->history->transaction_count, count = 0;
+    uint32_t *sorted = iso_numbers(n);
+    struct sorting sorting = {.weak = weak, .waits = iso_numbers_zero(n)};
+    sorting.bond_of = bonds_by_start(weak, &sorting.bond_first);
+    least_init(&sorting.ready, n);
+    count_waits(&sorting);
+    for (uint32_t place; (place = least_take(&sorting.ready)) != ISO_NONE;) {
+        uint32_t t = sorted[count++] = weak->order[place];
+        if (weak->next[t] != ISO_NONE)
+            release_one(&sorting, weak->next[t]);
+        for (uint32_t i = weak->reader_first[t]; i < weak->reader_first[t + 1]; i++)
+            release_one(&sorting, weak->reader[i]);
+        for (uint32_t i = sorting.bond_first[t]; i < sorting.bond_first[t + 1]; i++)
+            release_one(&sorting, weak->bonds[sorting.bond_of[i]].to);
+    }
+    bool whole = count == weak->part_count;
+    if (whole) {
+        iso_free(weak->order);
+        weak->order = sorted;
+        for (uint32_t i = 0; i < count; i++)
+            weak->position[sorted[i]] = i;
+    } else {
+        /* weak_order_cycle starts from what is left: those that still wait have no place */
+        for (uint32_t i = 0; i < count; i++)
+            sorting.waits[sorted[i]] = 0;
+        for (uint32_t t = 0; t < n; t++)
+            weak->position[t] = weak->part[t] && sorting.waits[t] ? ISO_NONE : 0;
+        iso_free(sorted);
+    }
+    least_release(&sorting.ready);
+    iso_free(sorting.waits);
+    iso_free(sorting.bond_first);
+    iso_free(sorting.bond_of);
+    return whole;
+}
+
+/* The input's order keeps sessions and reads. */
+static bool input_order_fits(const struct weak *weak)
+{
+    uint32_t n = weak->history->transaction_count;
+    for (uint32_t t = 0; t < n; t++) {
+        if (weak->before[t] != ISO_NONE && weak->before[t] > t)
+            return false;
+        for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+            uint32_t source = read_source(weak, read);
+            if (source != ISO_NONE && source > t)
+                return false;
+        }
+    }
+    for (uint32_t i = 0; i < weak->bond_count; i++) {
+        if (weak->bonds[i].from > weak->bonds[i].to)
+            return false;
+    }
+    return true;
+}
+
+/* By place in their session. */
+static void order_by_place(struct weak *weak)
+{
+    uint32_t n = weak->history->transaction_count;
+    uint32_t *first = iso_numbers_zero((size_t)n + 1);
+    for (uint32_t t = 0; t < n; t++) {
+        if (weak->part[t])
+            first[weak->place[t] + 1]++;
+    }
+    for (uint32_t place = 0; place < n; place++)
+        first[place + 1] += first[place];
+    for (uint32_t t = 0; t < n; t++) {
+        if (!weak->part[t])
+            continue;
+        uint32_t at = first[weak->place[t]]++;
+        weak->order[at] = t;
+        weak->position[t] = at;
+    }
+    iso_free(first);
+}
+
+bool weak_order_propose(struct weak *weak)
+{
+    uint32_t n = weak->history->transaction_count, count = 0;
+    if (!weak->order) {
+        weak->order = iso_numbers(n);
+        weak->position = iso_numbers(n);
+    }
+    if (!input_order_fits(weak)) {
+        order_by_place(weak);
+        return weak_order_sort(weak);
+    }
+    for (uint32_t t = 0; t < n; t++) {
+        if (!weak->part[t])
+            continue;
+        weak->order[count] = t;
+        weak->position[t] = count++;
+    }
+    return true;
+}
+
+/* ---- cycles ---- */
+
+/* Who waits for whom, among those without a place. */
+struct search {
+    const struct weak *weak;
+    uint32_t *bond_first, *bond_of;
+    uint32_t *from, *bond; /* by transaction, once it is reached: from where, and by which bond (ISO_NONE: none) */
+    uint32_t *queue, queued;
+    uint32_t goal;
+    bool found;
+};
+
+static void reach(struct search *search, uint32_t from, uint32_t to, uint32_t bond)
+{
+    if (search->found || search->weak->position[to] != ISO_NONE)
+        return;
+    if (search->from[to] != ISO_NONE)
+        return;
+    search->from[to] = from;
+    search->bond[to] = bond;
+    search->queue[search->queued++] = to;
+    search->found = to == search->goal;
+}
+
+/* The shortest way from the goal back to itself. */
+static void search_round(struct search *search)
+{
+    const struct weak *weak = search->weak;
+    uint32_t next = 0, t = search->goal;
+    for (bool first = true; !search->found && (first || next < search->queued); first = false) {
+        t = first ? search->goal : search->queue[next++];
+        for (uint32_t i = search->bond_first[t]; i < search->bond_first[t + 1]; i++)
+            reach(search, t, weak->bonds[search->bond_of[i]].to, search->bond_of[i]);
+        for (uint32_t i = weak->reader_first[t]; i < weak->reader_first[t + 1]; i++)
+            reach(search, t, weak->reader[i], ISO_NONE);
+        if (weak->next[t] != ISO_NONE)
+            reach(search, t, weak->next[t], ISO_NONE);
+    }
+}
+
+/* One of those without a place that stands on a cycle: back from any of them until one comes again. */
+static uint32_t find_on_cycle(const struct weak *weak)
+{
+    uint32_t n = weak->history->transaction_count, t = 0;
+    uint32_t *waits_for = iso_numbers_none(n);
+    uint8_t *seen = iso_allocate_zeroed((size_t)n + 1, 1);
+    for (uint32_t i = 0; i < weak->bond_count; i++) {
+        if (weak->position[weak->bonds[i].from] == ISO_NONE)
+            waits_for[weak->bonds[i].to] = weak->bonds[i].from;
+    }
+    for (uint32_t u = 0; u < n; u++) {
+        if (weak->position[u] != ISO_NONE || waits_for[u] != ISO_NONE)
+            continue;
+        if (weak->before[u] != ISO_NONE && !is_unknown(weak, u) && weak->position[weak->before[u]] == ISO_NONE)
+            waits_for[u] = weak->before[u];
+        for (uint32_t read = weak->read_first[u]; read < weak->read_first[u + 1]; read++) {
+            uint32_t source = read_source(weak, read);
+            if (source != ISO_NONE && weak->position[source] == ISO_NONE)
+                waits_for[u] = source;
+        }
+    }
+    while (weak->position[t] != ISO_NONE)
+        t++;
+    for (; !seen[t]; t = waits_for[t])
+        seen[t] = 1;
+    iso_free(seen);
+    iso_free(waits_for);
+    return t;
+}
+
+/* A read by which `to` saw what `from` wrote, or ISO_NONE. */
+static uint32_t read_between(const struct weak *weak, uint32_t from, uint32_t to)
+{
+    for (uint32_t read = weak->read_first[to]; read < weak->read_first[to + 1]; read++) {
+        if (read_source(weak, read) == from)
+            return read;
+    }
+    return ISO_NONE;
+}
+
+struct step *weak_order_cycle(const struct weak *weak, uint32_t *count)
+{
+    uint32_t n = weak->history->transaction_count, length = 0;
+    struct search search = {.weak = weak,
+                            .from = iso_numbers_none(n),
+                            .bond = iso_numbers_none(n),
+                            .queue = iso_numbers(n),
+                            .goal = find_on_cycle(weak)};
+    search.bond_of = bonds_by_start(weak, &search.bond_first);
+    search_round(&search);
+    uint32_t t = search.goal;
+    do {
+        length++;
+        t = search.from[t];
+    } while (t != search.goal);
+    struct step *steps = iso_allocate(((size_t)length + 1) * sizeof *steps);
+    *count = length;
+    for (uint32_t i = length; i-- > 0; t = search.from[t]) {
+        uint32_t from = search.from[t];
+        uint32_t read = search.bond[t] == ISO_NONE ? read_between(weak, from, t) : ISO_NONE;
+        steps[i] = (struct step){from, t, search.bond[t], read};
+    }
+    iso_free(search.from);
+    iso_free(search.bond);
+    iso_free(search.queue);
+    iso_free(search.bond_first);
+    iso_free(search.bond_of);
+    return steps;
+}

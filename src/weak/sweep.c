@@ -1,0 +1,565 @@
+/* One sweep over the proposed order: of each read, the versions of its key that stand between the one that was read and
+ * the reader. Where one of them is visible to the reader, it must come before the version that was read: a note.
+ *
+ * What is visible follows from sessions and reads alone, so a note holds in every order. Which versions are visible:
+ *
+ *   rc               those of the transactions that the reader read from at an earlier operation
+ *   ra               of those that it read from, and of its session before it
+ *   ryw              of its session before it
+ *   cc, pram, mw     those that a *row* contains: by chain, how many of its transactions are visible
+ *   mr, wfr          of those that the session (the source's session) read from: its *seen* log
+ *
+ * A walk between the two places is bounded: where they lie far apart, versions are searched by session, or by source.
+ */
+#include "base/sorted.h"
+#include "weak/weak_private.h"
+
+/* ---- rows of clocks ---- */
+
+/* Rows stand in one block, and are used again when the last successor of their transaction has passed. */
+struct rows {
+    uint32_t width; /* chains, to whole vectors */
+    uint32_t *block, count, capacity;
+    uint32_t *free, free_count, free_capacity;
+    uint32_t *of;   /* by transaction, or ISO_NONE */
+    uint32_t *left; /* by transaction: successors that have not passed */
+};
+
+/* What sessions saw, by chain and key: an entry for each version of what they read from, once. */
+struct seen {
+    uint64_t *name;                 /* chain, key; ascending */
+    uint32_t *place, *write, *best; /* best: of those of the name so far, the write that stands last in the order */
+    uint32_t count;
+};
+
+struct sweeping {
+    struct weak *weak;
+    struct rows rows;
+    uint32_t *row;       /* cc: of the reader at hand; pram, mw: put together for it */
+    uint32_t *chain_row; /* pram: by chain, what its session may see */
+    uint32_t *mark;      /* by transaction: 1 + the reader that read from it already */
+    uint32_t *told;      /* by transaction: who was last noted to come before it */
+    uint32_t *of_chain;  /* by chain: 1 + the read for which it is done */
+    struct seen seen;
+    uint32_t noted;
+};
+
+enum { NEAR = 16 }; /* versions that are walked over without asking for a better way */
+
+static uint32_t row_new(struct rows *rows)
+{
+    if (rows->free_count)
+        return rows->free[--rows->free_count];
+    ISO_RESERVE_COLUMN(rows->block, ((size_t)rows->count + 1) * rows->width, rows->capacity);
+    return rows->count++;
+}
+
+static void row_free(struct rows *rows, uint32_t t)
+{
+    ISO_GROW(rows->free, rows->free_count, rows->free_capacity);
+    rows->free[rows->free_count++] = rows->of[t];
+    rows->of[t] = ISO_NONE;
+}
+
+static void row_join(uint32_t *restrict row, const uint32_t *restrict other, uint32_t width)
+{
+    for (uint32_t i = 0; i < width; i++)
+        row[i] = row[i] > other[i] ? row[i] : other[i];
+}
+
+static void raise_to(uint32_t *number, uint32_t least)
+{
+    *number = *number > least ? *number : least;
+}
+
+/* ---- notes ---- */
+
+static void note(struct sweeping *sweeping, uint32_t read, uint32_t write)
+{
+    struct weak *weak = sweeping->weak;
+    uint32_t visible = weak->write_owner[write], source = read_source(weak, read);
+    if (source == ISO_NONE) {
+        weak->broken_read = read;
+        weak->broken_by = visible;
+        return;
+    }
+    if (sweeping->told[source] == visible || source == visible)
+        return;
+    sweeping->told[source] = visible;
+    sweeping->noted++;
+    weak_order_add_bond(weak, (struct bond){visible, source, BOND_NOTE, read, read_key(weak, read)});
+}
+
+/* Versions of the read's key that stand behind the one it saw. */
+static uint32_t first_behind(const struct weak *weak, uint32_t read)
+{
+    uint32_t write = weak->read_writer[read];
+    return write == INITIAL ? 0 : weak->slot[write] + 1;
+}
+
+static bool is_behind(const struct weak *weak, uint32_t read, uint32_t write)
+{
+    return weak->slot[write] != ISO_NONE && weak->slot[write] >= first_behind(weak, read) &&
+           weak->slot[write] < weak->filled[read_key(weak, read)];
+}
+
+/* ---- by session ---- */
+
+void weak_sweep_spans(struct weak *weak)
+{
+    uint32_t n = weak->history->transaction_count;
+    if (weak->span)
+        return;
+    uint32_t *start = iso_numbers_zero((size_t)weak->chain_count + 1), *sorted = iso_numbers(n);
+    for (uint32_t t = 0; t < n; t++) {
+        if (weak->part[t])
+            start[weak->chain[t] + 1]++;
+    }
+    for (uint32_t chain = 0; chain < weak->chain_count; chain++)
+        start[chain + 1] += start[chain];
+    for (uint32_t t = 0; t < n; t++) {
+        if (weak->part[t])
+            sorted[start[weak->chain[t]] + weak->place[t]] = t;
+    }
+    weak->span = iso_numbers(weak->write_count);
+    uint32_t *end = iso_numbers_copy(weak->key_first, weak->history->key_count);
+    for (uint32_t i = 0; i < weak->part_count; i++) {
+        for (uint32_t write = weak->write_first[sorted[i]]; write < weak->write_first[sorted[i] + 1]; write++)
+            weak->span[end[weak->write_key[write]]++] = write;
+    }
+    iso_free(end);
+    iso_free(start);
+    iso_free(sorted);
+}
+
+static uint64_t span_name(const struct weak *weak, uint32_t index)
+{
+    uint32_t t = weak->write_owner[weak->span[index]];
+    return (uint64_t)weak->chain[t] << 32 | weak->place[t];
+}
+
+/* How many of a key's writes, from `low` on, come before that place of a chain. */
+static uint32_t span_below(const struct weak *weak, uint32_t key, uint32_t low, uint32_t chain, uint32_t place)
+{
+    uint32_t high = weak->key_first[key + 1];
+    uint64_t name = (uint64_t)chain << 32 | place;
+    ISO_BISECT(low, high, middle, span_name(weak, middle) < name);
+    return low;
+}
+
+/* The last write of the key in a chain, of its first `places` transactions; ISO_NONE: none. */
+static uint32_t latest_of_chain(struct weak *weak, uint32_t key, uint32_t chain, uint32_t places)
+{
+    weak_sweep_spans(weak);
+    uint32_t at = span_below(weak, key, weak->key_first[key], chain, places);
+    if (at == weak->key_first[key])
+        return ISO_NONE;
+    uint32_t write = weak->span[at - 1];
+    return weak->chain[weak->write_owner[write]] == chain ? write : ISO_NONE;
+}
+
+static void note_if_behind(struct sweeping *sweeping, uint32_t read, uint32_t write)
+{
+    if (write != ISO_NONE && is_behind(sweeping->weak, read, write))
+        note(sweeping, read, write);
+}
+
+/* By row: of each chain the latest visible version. */
+static void check_row(struct sweeping *sweeping, uint32_t read, uint32_t low, uint32_t high)
+{
+    struct weak *weak = sweeping->weak;
+    const uint32_t *row = sweeping->row;
+    uint32_t key = read_key(weak, read), first = weak->key_first[key];
+    if (high - low <= NEAR + weak->chain_count) {
+        for (uint32_t i = high; i-- > low;) {
+            uint32_t write = weak->version[first + i], t = weak->write_owner[write], chain = weak->chain[t];
+            if (row[chain] <= weak->place[t] || sweeping->of_chain[chain] == read + 1)
+                continue;
+            sweeping->of_chain[chain] = read + 1;
+            note(sweeping, read, write);
+        }
+        return;
+    }
+    weak_sweep_spans(weak);
+    for (uint32_t at = first, end = weak->key_first[key + 1]; at < end;) {
+        uint32_t chain = weak->chain[weak->write_owner[weak->span[at]]];
+        uint32_t below = span_below(weak, key, at, chain, row[chain]);
+        if (below > at)
+            note_if_behind(sweeping, read, weak->span[below - 1]);
+        at = span_below(weak, key, below, chain, ISO_NONE);
+    }
+}
+
+/* ---- by source ---- */
+
+/* The transaction's write of a key, or ISO_NONE. problem.c has sorted them where they are many. */
+static uint32_t write_of(const struct weak *weak, uint32_t t, uint32_t key)
+{
+    uint32_t low = weak->write_first[t], end = weak->write_first[t + 1], high = end;
+    if (high - low > NEAR)
+        ISO_BISECT(low, high, middle, weak->write_key[middle] < key);
+    while (low < end && weak->write_key[low] != key && end - low <= NEAR)
+        low++;
+    return low < end && weak->write_key[low] == key ? low : ISO_NONE;
+}
+
+/* Of the reader's session, the latest version before it. */
+static void check_session(struct sweeping *sweeping, uint32_t t, uint32_t read, uint32_t low, uint32_t high)
+{
+    struct weak *weak = sweeping->weak;
+    uint32_t key = read_key(weak, read);
+    if (high - low > NEAR) {
+        note_if_behind(sweeping, read, latest_of_chain(weak, key, weak->chain[t], weak->place[t]));
+        return;
+    }
+    for (uint32_t i = high; i-- > low;) {
+        uint32_t write = weak->version[weak->key_first[key] + i];
+        if (is_session_before(weak, weak->write_owner[write], t)) {
+            note(sweeping, read, write);
+            return;
+        }
+    }
+}
+
+/* Of those whose mark says that the reader read from them: at rc before this read. */
+static void check_sources(struct sweeping *sweeping, uint32_t t, uint32_t read, uint32_t low, uint32_t high)
+{
+    struct weak *weak = sweeping->weak;
+    uint32_t key = read_key(weak, read), first = weak->read_first[t],
+             end = weak->each_read ? read : weak->read_first[t + 1];
+    if (high - low <= NEAR || high - low <= end - first) {
+        for (uint32_t i = low; i < high; i++) {
+            uint32_t write = weak->version[weak->key_first[key] + i];
+            if (sweeping->mark[weak->write_owner[write]] == t + 1)
+                note(sweeping, read, write);
+        }
+        return;
+    }
+    for (uint32_t other = first; other < end; other++) {
+        uint32_t source = read_source(weak, other);
+        if (source != ISO_NONE)
+            note_if_behind(sweeping, read, write_of(weak, source, key));
+    }
+}
+
+/* ---- by what sessions saw ---- */
+
+struct named {
+    uint64_t name;
+    uint32_t place, write;
+};
+
+/* Chains one after another, each in the order of places; stable counting sorts by key and by chain then. */
+static void seen_build(struct seen *seen, struct weak *weak)
+{
+    uint32_t n = weak->history->transaction_count;
+    uint32_t *stamp = iso_numbers_zero(n);
+    struct named *items = NULL;
+    size_t count = 0, capacity = 0;
+    uint32_t *at = iso_numbers_zero((size_t)weak->chain_count + 1), *sorted = iso_numbers(n);
+    for (uint32_t t = 0; t < n; t++) {
+        if (weak->part[t])
+            at[weak->chain[t] + 1]++;
+    }
+    for (uint32_t chain = 0; chain < weak->chain_count; chain++)
+        at[chain + 1] += at[chain];
+    for (uint32_t t = 0; t < n; t++) {
+        if (weak->part[t])
+            sorted[at[weak->chain[t]] + weak->place[t]] = t;
+    }
+    for (uint32_t i = 0; i < weak->part_count; i++) {
+        uint32_t t = sorted[i];
+        for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+            uint32_t source = read_source(weak, read);
+            if (source == ISO_NONE || stamp[source] == weak->chain[t] + 1)
+                continue;
+            stamp[source] = weak->chain[t] + 1;
+            for (uint32_t write = weak->write_first[source]; write < weak->write_first[source + 1]; write++) {
+                if (count == capacity) {
+                    capacity = 2 * capacity + 1024;
+                    items = iso_reallocate(items, capacity * sizeof *items);
+                }
+                items[count++] =
+                    (struct named){(uint64_t)weak->chain[t] << 32 | weak->write_key[write], weak->place[t], write};
+            }
+        }
+    }
+    /* by key, stable, then by chain: two passes of a counting sort */
+    struct named *other = iso_allocate((count + 1) * sizeof *other);
+    uint32_t *first = iso_numbers_zero((size_t)weak->history->key_count + weak->chain_count + 1);
+    for (int pass = 0; pass < 2; pass++) {
+        uint32_t kinds = pass ? weak->chain_count : weak->history->key_count;
+        memset(first, 0, ((size_t)kinds + 1) * sizeof *first);
+        for (size_t i = 0; i < count; i++)
+            first[(pass ? (uint32_t)(items[i].name >> 32) : (uint32_t)items[i].name) + 1]++;
+        for (uint32_t kind = 0; kind < kinds; kind++)
+            first[kind + 1] += first[kind];
+        for (size_t i = 0; i < count; i++)
+            other[first[pass ? (uint32_t)(items[i].name >> 32) : (uint32_t)items[i].name]++] = items[i];
+        struct named *swapped = items;
+        items = other;
+        other = swapped;
+    }
+    seen->count = (uint32_t)count;
+    seen->name = iso_allocate((count + 1) * sizeof *seen->name);
+    seen->place = iso_numbers(count);
+    seen->write = iso_numbers(count);
+    seen->best = iso_numbers(count);
+    for (size_t i = 0; i < count; i++) {
+        const struct named *item = &items[i];
+        uint32_t best = item->write;
+        if (i && items[i - 1].name == item->name &&
+            weak->position[weak->write_owner[seen->best[i - 1]]] > weak->position[weak->write_owner[best]])
+            best = seen->best[i - 1];
+        seen->name[i] = item->name;
+        seen->place[i] = item->place;
+        seen->write[i] = item->write;
+        seen->best[i] = best;
+    }
+    iso_free(items);
+    iso_free(other);
+    iso_free(first);
+    iso_free(at);
+    iso_free(sorted);
+    iso_free(stamp);
+}
+
+/* What the first `places` transactions of a chain saw of the key. */
+static void check_seen(struct sweeping *sweeping, uint32_t read, uint32_t chain, uint32_t places)
+{
+    const struct seen *seen = &sweeping->seen;
+    uint64_t name = (uint64_t)chain << 32 | read_key(sweeping->weak, read);
+    uint32_t low = 0, high = seen->count;
+    ISO_BISECT(low, high, middle,
+               seen->name[middle] < name || (seen->name[middle] == name && seen->place[middle] < places));
+    if (low && seen->name[low - 1] == name)
+        note_if_behind(sweeping, read, seen->best[low - 1]);
+}
+
+/* ---- levels ---- */
+
+static void mark_source(struct sweeping *sweeping, uint32_t t, uint32_t read)
+{
+    uint32_t source = read_source(sweeping->weak, read);
+    if (source != ISO_NONE)
+        sweeping->mark[source] = t + 1;
+}
+
+static void check_read(struct sweeping *sweeping, uint32_t t, uint32_t read)
+{
+    struct weak *weak = sweeping->weak;
+    if (weak->read_writer[read] == OPEN)
+        return;
+    uint32_t low = first_behind(weak, read), high = weak->filled[read_key(weak, read)];
+    if (low >= high)
+        return;
+    switch (weak->level) {
+    case ISO_RC:
+        check_sources(sweeping, t, read, low, high);
+        break;
+    case ISO_RA:
+        check_session(sweeping, t, read, low, high);
+        check_sources(sweeping, t, read, low, high);
+        break;
+    case ISO_RYW:
+        check_session(sweeping, t, read, low, high);
+        break;
+    case ISO_MR:
+        check_seen(sweeping, read, weak->chain[t], weak->place[t]);
+        break;
+    case ISO_WFR:
+        for (uint32_t other = weak->read_first[t]; other < weak->read_first[t + 1]; other++) {
+            uint32_t source = read_source(weak, other);
+            uint32_t last = source != ISO_NONE && is_unknown(weak, source) ? weak->before[source] : source;
+            if (last != ISO_NONE)
+                check_seen(sweeping, read, weak->chain[last], weak->place[last] + 1);
+        }
+        break;
+    default:
+        check_row(sweeping, read, low, high);
+    }
+}
+
+/* What comes before the sources in their sessions, and they themselves if `inclusive`. */
+static void raise_by_sources(const struct weak *weak, uint32_t t, uint32_t *row, bool inclusive)
+{
+    for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+        uint32_t source = read_source(weak, read);
+        if (source == ISO_NONE)
+            continue;
+        if (is_unknown(weak, source) && weak->before[source] != ISO_NONE)
+            raise_to(&row[weak->chain[weak->before[source]]], weak->place[weak->before[source]] + 1);
+        raise_to(&row[weak->chain[source]], weak->place[source] + inclusive);
+    }
+}
+
+/* The row of the reader: whoever passes on what it is visible to is done with it. */
+static void enter_row(struct sweeping *sweeping, uint32_t t)
+{
+    struct weak *weak = sweeping->weak;
+    struct rows *rows = &sweeping->rows;
+    size_t bytes = rows->width * sizeof *rows->block;
+    if (weak->level == ISO_PRAM) {
+        memcpy(sweeping->row, sweeping->chain_row + (size_t)weak->chain[t] * rows->width, bytes);
+        raise_by_sources(weak, t, sweeping->row, false);
+        return;
+    }
+    if (weak->level == ISO_MW) {
+        memset(sweeping->row, 0, bytes);
+        raise_by_sources(weak, t, sweeping->row, false);
+        return;
+    }
+    uint32_t index = row_new(rows), before = weak->before[t];
+    uint32_t *row = rows->block + (size_t)index * rows->width;
+    rows->of[t] = index;
+    sweeping->row = row;
+    if (before == ISO_NONE) {
+        memset(row, 0, bytes);
+    } else {
+        memcpy(row, rows->block + (size_t)rows->of[before] * rows->width, bytes);
+        raise_to(&row[weak->chain[before]], weak->place[before] + 1);
+        if (!--rows->left[before])
+            row_free(rows, before);
+    }
+    for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+        uint32_t source = read_source(weak, read);
+        if (source == ISO_NONE)
+            continue;
+        if (row[weak->chain[source]] <= weak->place[source]) { /* else it was visible, and what it saw */
+            row_join(row, rows->block + (size_t)rows->of[source] * rows->width, rows->width);
+            raise_to(&row[weak->chain[source]], weak->place[source] + 1);
+        }
+        if (!--rows->left[source])
+            row_free(rows, source);
+    }
+}
+
+static void leave_row(struct sweeping *sweeping, uint32_t t)
+{
+    struct weak *weak = sweeping->weak;
+    struct rows *rows = &sweeping->rows;
+    if (weak->level == ISO_PRAM && !is_unknown(weak, t)) {
+        uint32_t *row = sweeping->chain_row + (size_t)weak->chain[t] * rows->width;
+        raise_to(&row[weak->chain[t]], weak->place[t] + 1);
+        raise_by_sources(weak, t, row, true);
+    } else if (weak->level == ISO_CC && !rows->left[t]) {
+        row_free(rows, t);
+    }
+}
+
+static void check_transaction(struct sweeping *sweeping, uint32_t t)
+{
+    struct weak *weak = sweeping->weak;
+    uint32_t first = weak->read_first[t], end = weak->read_first[t + 1];
+    if (sweeping->rows.width)
+        enter_row(sweeping, t);
+    for (uint32_t read = first; read < end && weak->level == ISO_RA; read++)
+        mark_source(sweeping, t, read);
+    for (uint32_t read = first; read < end; read++) {
+        check_read(sweeping, t, read);
+        if (weak->level == ISO_RC)
+            mark_source(sweeping, t, read);
+    }
+    for (uint32_t write = weak->write_first[t]; write < weak->write_first[t + 1]; write++) {
+        uint32_t key = weak->write_key[write];
+        weak->slot[write] = weak->filled[key];
+        weak->version[weak->key_first[key] + weak->filled[key]++] = write;
+    }
+    if (sweeping->rows.width)
+        leave_row(sweeping, t);
+}
+
+/* ---- the whole ---- */
+
+static void versions_start(struct weak *weak)
+{
+    uint32_t keys = weak->history->key_count;
+    if (!weak->key_first) {
+        weak->key_first = iso_numbers_zero((size_t)keys + 1);
+        weak->filled = iso_numbers(keys);
+        weak->version = iso_numbers(weak->write_count);
+        weak->slot = iso_numbers(weak->write_count);
+        for (uint32_t write = 0; write < weak->write_count; write++)
+            weak->key_first[weak->write_key[write] + 1]++;
+        for (uint32_t key = 0; key < keys; key++)
+            weak->key_first[key + 1] += weak->key_first[key];
+    }
+    memset(weak->filled, 0, ((size_t)keys + 1) * sizeof *weak->filled);
+    memset(weak->slot, 0xff, ((size_t)weak->write_count + 1) * sizeof *weak->slot);
+}
+
+static void start_rows(struct sweeping *sweeping)
+{
+    struct weak *weak = sweeping->weak;
+    struct rows *rows = &sweeping->rows;
+    uint32_t n = weak->history->transaction_count;
+    rows->width = (weak->chain_count + 7) & ~7u;
+    sweeping->of_chain = iso_numbers_zero(weak->chain_count);
+    if (weak->level == ISO_PRAM)
+        sweeping->chain_row = iso_allocate_zeroed((size_t)weak->chain_count * rows->width + 1, sizeof(uint32_t));
+    if (weak->level != ISO_CC) {
+        sweeping->row = iso_numbers(rows->width);
+        return;
+    }
+    rows->of = iso_numbers_none(n);
+    rows->left = iso_numbers_zero(n);
+    for (uint32_t t = 0; t < n; t++) {
+        if (!weak->part[t])
+            continue;
+        rows->left[t] += weak->reader_first[t + 1] - weak->reader_first[t];
+        if (weak->before[t] != ISO_NONE)
+            rows->left[weak->before[t]]++;
+    }
+}
+
+static void release_sweeping(struct sweeping *sweeping)
+{
+    if (sweeping->weak->level != ISO_CC)
+        iso_free(sweeping->row);
+    iso_column_free(sweeping->rows.block, (size_t)sweeping->rows.capacity * sizeof(uint32_t));
+    iso_free(sweeping->rows.free);
+    iso_free(sweeping->rows.of);
+    iso_free(sweeping->rows.left);
+    iso_free(sweeping->chain_row);
+    iso_free(sweeping->mark);
+    iso_free(sweeping->told);
+    iso_free(sweeping->of_chain);
+    iso_free(sweeping->seen.name);
+    iso_free(sweeping->seen.place);
+    iso_free(sweeping->seen.write);
+    iso_free(sweeping->seen.best);
+}
+
+bool weak_sweep(struct weak *weak)
+{
+    enum { LOOK_EVERY = 4096 };
+    uint32_t n = weak->history->transaction_count;
+    struct sweeping sweeping = {.weak = weak};
+    bool by_row = weak->level == ISO_CC || weak->level == ISO_PRAM || weak->level == ISO_MW;
+    if (weak->level == ISO_ADYA_RC)
+        return false;
+    versions_start(weak);
+    sweeping.told = iso_numbers_none(n);
+    if (weak->level == ISO_RC || weak->level == ISO_RA)
+        sweeping.mark = iso_numbers_zero(n);
+    if (weak->level == ISO_MR || weak->level == ISO_WFR)
+        seen_build(&sweeping.seen, weak);
+    if (by_row)
+        start_rows(&sweeping);
+    for (uint32_t i = 0; i < weak->part_count && weak->broken_read == ISO_NONE; i++) {
+        if (i % LOOK_EVERY == 0 && weak_must_stop(weak))
+            break;
+        check_transaction(&sweeping, weak->order[i]);
+    }
+    release_sweeping(&sweeping);
+    return sweeping.noted || weak->broken_read != ISO_NONE;
+}
+
+void weak_sweep_release(struct weak *weak)
+{
+    iso_free(weak->key_first);
+    iso_free(weak->filled);
+    iso_free(weak->version);
+    iso_free(weak->slot);
+    iso_free(weak->span);
+}

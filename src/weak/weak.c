@@ -1,0 +1,126 @@
+/* The route: an order, a sweep, what broke as constraints, and again. */
+#include "iso/weak.h"
+
+#include "base/clock.h"
+#include "weak/weak_private.h"
+
+bool weak_must_stop(struct weak *weak)
+{
+    const struct iso_polygraph_options *options = weak->options;
+    uint64_t limit = options->memory ? options->memory : (uint64_t)1 << 34;
+    if (!weak->stopped && weak->deadline != 0 && iso_clock_seconds() >= weak->deadline)
+        weak->stopped = "timeout";
+    if (!weak->stopped && options->memory_in_use && options->memory_in_use() > limit)
+        weak->stopped = "memory";
+    return weak->stopped;
+}
+
+/* Rows of clocks, at most one for each transaction, and what problem.c makes. */
+static bool fits(struct weak *weak)
+{
+    enum { BYTES_AN_OPERATION = 40, BYTES_A_TRANSACTION = 80, BYTES_A_KEY = 40 };
+    const struct iso_history *history = weak->history;
+    const struct iso_polygraph_options *options = weak->options;
+    uint64_t limit = options->memory ? options->memory : (uint64_t)1 << 34;
+    uint64_t used = options->memory_in_use ? options->memory_in_use() : 0;
+    uint64_t more = BYTES_AN_OPERATION * (uint64_t)history->operation_count +
+                    BYTES_A_TRANSACTION * (uint64_t)history->transaction_count +
+                    BYTES_A_KEY * (uint64_t)history->key_count;
+    if (used + more > limit)
+        weak->stopped = "memory";
+    return !weak->stopped;
+}
+
+static void conclude_undecided(struct weak *weak, const char *reason)
+{
+    struct iso_polygraph_result *result = weak->result;
+    result->outcome = ISO_IS_UNDECIDED;
+    result->reason = reason;
+    iso_evidence_release(&result->evidence);
+    result->evidence.model = weak->options->model;
+    result->cycle_lemma = ISO_NONE;
+    result->cycles = 0;
+}
+
+static void reject_by_cycle(struct weak *weak)
+{
+    weak->result->outcome = ISO_IS_VIOLATED;
+    weak->result->cycles = 1;
+    if (weak->broken_read != ISO_NONE)
+        weak_explain_initial(weak);
+    else
+        weak_explain_cycle(weak);
+}
+
+/* Sweeps until nothing breaks, or what broke closes a cycle. */
+static void judge_order(struct weak *weak)
+{
+    weak_order_readers(weak);
+    bool ordered = weak_order_propose(weak);
+    while (ordered && !weak->stopped && weak_sweep(weak)) {
+        weak->rounds++;
+        if (weak->broken_read != ISO_NONE)
+            break;
+        ordered = weak_order_sort(weak);
+    }
+    if (weak->stopped) {
+        conclude_undecided(weak, weak->stopped);
+    } else if (!ordered || weak->broken_read != ISO_NONE) {
+        reject_by_cycle(weak);
+    } else {
+        weak->result->outcome = ISO_HOLDS;
+        weak_explain_accept(weak);
+    }
+}
+
+static void judge_history(struct weak *weak)
+{
+    struct iso_polygraph_counters *counters = &weak->result->counters;
+    double start = iso_clock_seconds();
+    bool clean = fits(weak) && weak_problem_build(weak);
+    counters->transactions = weak->part_count;
+    counters->reads = weak->read_count;
+    counters->writes = weak->write_count;
+    counters->chains = weak->chain_count;
+    counters->open_reads_first = weak->open_reads;
+    counters->seconds_prepare = iso_clock_seconds() - start;
+    if (!clean && !weak->stopped) {
+        weak->result->outcome = ISO_IS_VIOLATED;
+        weak->result->evidence.finding = weak->result->findings[0];
+    } else if (weak->stopped) {
+        conclude_undecided(weak, weak->stopped);
+    } else if (weak->open_reads) {
+        conclude_undecided(weak, "repeated-values");
+    } else {
+        judge_order(weak);
+    }
+    counters->passes = weak->rounds;
+    counters->edges_version = weak->bond_count;
+}
+
+enum iso_status iso_weak_check(const struct iso_history *history, const struct iso_polygraph_options *options,
+                               struct iso_polygraph_result *result, struct iso_error *error)
+{
+    double start = iso_clock_seconds();
+    enum iso_level level = iso_model_level(options->model);
+    struct weak weak = {.history = history,
+                        .options = options,
+                        .result = result,
+                        .level = level,
+                        .each_read = iso_model_has_each_read(options->model),
+                        .sessions = iso_model_keeps_sessions(options->model),
+                        .deadline = options->timeout > 0 ? start + options->timeout : 0,
+                        .broken_read = ISO_NONE,
+                        .broken_by = ISO_NONE};
+    if (iso_level_check(level, ISO_BY_WEAK, "the weak engine", "level", error) != ISO_OK)
+        return error->status;
+    result->evidence.model = options->model;
+    if (history->committed_count == 0)
+        conclude_undecided(&weak, "nothing-judged");
+    else
+        judge_history(&weak);
+    weak_sweep_release(&weak);
+    weak_problem_release(&weak);
+    result->counters.seconds_total = iso_clock_seconds() - start;
+    return ISO_OK;
+}

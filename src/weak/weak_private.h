@@ -1,0 +1,146 @@
+/* What the files of this module share.
+ *
+ * Transactions are the history's. Writes are final writes, one for each key of a transaction; reads are external ones; both
+ * stand by transaction. A *chain* is a session's committed transactions; one of unknown outcome is a chain of its own,
+ * behind what its session did before it.
+ */
+#ifndef ISO_WEAK_PRIVATE_H
+#define ISO_WEAK_PRIVATE_H
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/numbers.h"
+#include "iso/weak.h"
+
+#define INITIAL 0xfffffffeu /* the version that stands before all others */
+#define OPEN 0xffffffffu    /* a read whose writer is not known */
+
+/* A constraint on the order, beside sessions and reads. */
+enum bond_kind {
+    BOND_SIDE, /* a session's transaction comes before its later one of unknown outcome */
+    BOND_LIST, /* a list read shows the order of two writers: `why` is its operation */
+    BOND_NOTE  /* `from` is visible to the reader of `to`'s version: `why` is the read */
+};
+
+struct bond {
+    uint32_t from, to; /* transactions */
+    enum bond_kind kind;
+    uint32_t why, key;
+};
+
+/* Writes whose values are equal: who may have written what a read saw. */
+struct writer_sets {
+    uint32_t count, capacity, member_capacity;
+    uint32_t *first, *member; /* writes, INITIAL last; first: count + 1 */
+};
+
+struct weak {
+    const struct iso_history *history;
+    const struct iso_polygraph_options *options;
+    struct iso_polygraph_result *result;
+    enum iso_level level;
+    bool each_read;      /* rc, adya-rc: each read is external but for those of the transaction's own writes */
+    bool sessions;       /* they keep their order */
+    double deadline;     /* 0: none */
+    const char *stopped; /* why no verdict is reached */
+
+    /* by transaction */
+    uint8_t *part;                           /* whether it takes part */
+    uint32_t *chain, *place, *before, *next; /* neighbours in its session: committed ones, or ISO_NONE */
+    uint32_t chain_count, part_count;
+
+    /* writes */
+    uint32_t write_count, write_capacity, *write_first, *write_key, *write_value, *write_owner;
+
+    /* reads */
+    uint32_t read_count, read_capacity, *read_first, *read_operation;
+    uint32_t *read_prefix; /* lists: elements before the reader's own; NULL: there are no lists */
+    uint32_t *read_writer; /* a write, INITIAL, or OPEN */
+    uint32_t *read_set;    /* several possible writers, or ISO_NONE; NULL: no read has */
+    uint32_t open_reads;   /* how many have several */
+    struct writer_sets sets;
+
+    /* the order */
+    uint32_t *order, *position; /* transactions in their order, and where each stands */
+    uint32_t bond_count, bond_capacity;
+    struct bond *bonds;
+    uint32_t *reader_first, *reader; /* by transaction: the reads of what it wrote */
+
+    /* versions by key, as far as the sweep has come: those of key x are version[key_first[x]] and `filled[x]` of them */
+    uint32_t *key_first, *filled, *version, *slot; /* slot: by write */
+    uint32_t *span;                                /* writes by key, chain and place; NULL: nobody needed them yet */
+
+    /* what was found */
+    uint32_t broken_read, broken_by; /* a read of the initial version, and a visible writer of its key; or ISO_NONE */
+    uint32_t rounds;
+};
+
+static inline uint32_t read_key(const struct weak *weak, uint32_t read)
+{
+    return weak->history->key[weak->read_operation[read]];
+}
+
+/* Who wrote what a read saw; ISO_NONE: nobody, or it is not known. */
+static inline uint32_t read_source(const struct weak *weak, uint32_t read)
+{
+    uint32_t write = weak->read_writer[read];
+    return write == INITIAL || write == OPEN ? ISO_NONE : weak->write_owner[write];
+}
+
+static inline bool is_unknown(const struct weak *weak, uint32_t transaction)
+{
+    return iso_status_of(weak->history, transaction) == ISO_UNKNOWN;
+}
+
+/* Whether `earlier` comes before `later` in their session. */
+static inline bool is_session_before(const struct weak *weak, uint32_t earlier, uint32_t later)
+{
+    if (!weak->sessions || is_unknown(weak, earlier))
+        return false;
+    uint32_t last = is_unknown(weak, later) ? weak->before[later] : later;
+    if (last == ISO_NONE || weak->chain[earlier] != weak->chain[last])
+        return false;
+    return last == later ? weak->place[earlier] < weak->place[later] : weak->place[earlier] <= weak->place[last];
+}
+
+/* problem.c: transactions, writes, reads and their writers; false: there are findings. */
+bool weak_problem_build(struct weak *weak);
+void weak_problem_release(struct weak *weak);
+void weak_problem_finding(struct weak *weak, enum iso_finding_kind kind, uint32_t transaction, uint32_t operation,
+                          uint32_t other);
+
+/* writers.c: fills `read_writer` and `read_set`; findings for reads that have no possible writer. */
+void weak_writers_find(struct weak *weak);
+uint32_t *weak_writers_initial(const struct iso_history *history); /* by key; the caller frees them */
+
+/* lists.c: the writers of list reads, and bonds for what they show of the order. */
+void weak_lists_resolve(struct weak *weak);
+
+/* order.c: an order that keeps sessions, reads and bonds, near the one before. False: they close a cycle. */
+bool weak_order_propose(struct weak *weak);
+bool weak_order_sort(struct weak *weak);
+void weak_order_readers(struct weak *weak); /* once writers are known: fills `reader` */
+void weak_order_add_bond(struct weak *weak, struct bond bond);
+/* After false: a cycle as edges, each from a transaction to the next one; the caller frees it. */
+struct step {
+    uint32_t from, to;
+    uint32_t bond; /* or ISO_NONE: */
+    uint32_t read; /* of `to`, from `from`; or ISO_NONE: their session */
+};
+struct step *weak_order_cycle(const struct weak *weak, uint32_t *count);
+
+/* sweep.c: notes what is broken in the order, as bonds; false: nothing is. */
+bool weak_sweep(struct weak *weak);
+void weak_sweep_release(struct weak *weak);
+void weak_sweep_spans(struct weak *weak);
+
+/* explain.c: fills the evidence. */
+void weak_explain_cycle(struct weak *weak);
+void weak_explain_initial(struct weak *weak);
+void weak_explain_accept(struct weak *weak);
+
+/* True once the time is up or memory short. */
+bool weak_must_stop(struct weak *weak);
+
+#endif

@@ -1,0 +1,418 @@
+#include "tests/oracle/weak_oracle.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { N = WEAK_ORACLE_TRANSACTIONS, READS = 64, CANDIDATES = N + 1, KEYS = 16, INITIALLY = N };
+
+/* An external read, and who may have written what it saw: transactions, or INITIALLY. */
+struct read {
+    int reader, operation, key;
+    int count, candidate[CANDIDATES], from;
+};
+
+struct question {
+    const struct iso_history *history;
+    enum iso_model model;
+    int n;
+    bool so[N][N], writes[N][KEYS], part[N];
+    struct read reads[READS];
+    int read_count;
+    int order[N], position[N];
+    bool impossible; /* a transaction contradicts itself, or a read has no writer */
+};
+
+static bool is_each(const struct question *question)
+{
+    return question->model == ISO_MODEL_RC || question->model == ISO_MODEL_ADYA_RC;
+}
+
+static uint32_t initial_of(const struct iso_history *history, uint32_t key)
+{
+    uint32_t value = history->initial_value;
+    for (uint32_t i = 0; i < history->initial_count; i++)
+        value = history->initial_key[i] == key ? history->initial_of_key[i] : value;
+    return value;
+}
+
+/* What the transaction left in a register; false: nothing. */
+static bool left_in(const struct iso_history *history, int t, uint32_t key, uint32_t *value)
+{
+    bool found = false;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        if (history->key[o] != key || !iso_kind_writes(history->kind[o]))
+            continue;
+        *value = history->value[o];
+        found = true;
+    }
+    return found;
+}
+
+/* Lists stand as they would after the first `count` transactions of the order, and behind them what the reader had appended
+ * itself. Whether a list read returned that. */
+static bool list_is(const struct question *question, int reader, uint32_t operation, int last)
+{
+    const struct iso_history *history = question->history;
+    uint32_t key = history->key[operation], list = history->value[operation];
+    uint64_t at = history->list_first[list], end = history->list_first[list + 1];
+    for (uint32_t i = 0; i < history->initial_count; i++) {
+        if (history->initial_key[i] == key && history->initial_is_append[i] &&
+            (at == end || history->element[at++] != history->initial_of_key[i]))
+            return false;
+    }
+    for (int place = 0; last != INITIALLY && place <= question->position[last]; place++) {
+        int t = question->order[place];
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+            if (t != reader && iso_kind_of(history, o) == ISO_APPEND && history->key[o] == key &&
+                (at == end || history->element[at++] != history->value[o]))
+                return false;
+        }
+    }
+    for (uint32_t o = history->first_operation[reader]; o < operation; o++) {
+        if (iso_kind_of(history, o) == ISO_APPEND && history->key[o] == key &&
+            (at == end || history->element[at++] != history->value[o]))
+            return false;
+    }
+    return at == end;
+}
+
+/* How long a list read is without what its transaction appended before; -1: too short. */
+static int prefix_of(const struct iso_history *history, int t, uint32_t operation)
+{
+    uint32_t list = history->value[operation];
+    int length = (int)(history->list_first[list + 1] - history->list_first[list]);
+    for (uint32_t o = history->first_operation[t]; o < operation; o++)
+        length -= iso_kind_of(history, o) == ISO_APPEND && history->key[o] == history->key[operation];
+    return length;
+}
+
+static void add_read(struct question *question, int t, uint32_t o)
+{
+    const struct iso_history *history = question->history;
+    struct read read = {.reader = t, .operation = (int)o, .key = (int)history->key[o]};
+    bool list = iso_kind_of(history, o) == ISO_READ_LIST;
+    uint32_t value;
+    assert(question->read_count < READS);
+    if (list || initial_of(history, history->key[o]) == history->value[o])
+        read.candidate[read.count++] = INITIALLY;
+    for (int w = 0; w < question->n; w++) {
+        if (w != t && question->part[w] && question->writes[w][read.key] &&
+            (list || (left_in(history, w, history->key[o], &value) && value == history->value[o])))
+            read.candidate[read.count++] = w;
+    }
+    question->impossible |= !read.count;
+    question->reads[question->read_count++] = read;
+}
+
+/* External reads; internal ones must agree with what the transaction did before. */
+static void look_at(struct question *question, int t)
+{
+    const struct iso_history *history = question->history;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        bool wrote = false, external = true, list = iso_kind_of(history, o) == ISO_READ_LIST;
+        uint32_t read = ISO_NONE, value = 0;
+        if (iso_kind_writes(history->kind[o]))
+            continue;
+        for (uint32_t before = history->first_operation[t]; before < o; before++) {
+            if (history->key[before] != history->key[o])
+                continue;
+            if (iso_kind_writes(history->kind[before])) {
+                read = list && !wrote && is_each(question) ? ISO_NONE : read; /* what was read before binds nothing */
+                wrote = true;
+            } else if (!is_each(question) || wrote) {
+                read = read == ISO_NONE ? before : read;
+            }
+            value = history->value[before];
+        }
+        if (list && read != ISO_NONE) {
+            int length = prefix_of(history, t, o);
+            external = false;
+            question->impossible |=
+                length < 0 || length != prefix_of(history, t, read) ||
+                memcmp(history->element + history->list_first[history->value[o]],
+                       history->element + history->list_first[history->value[read]], (size_t)length * sizeof(iso_atom));
+            /* and behind that its own appends: the order of all cannot say it for an internal read */
+            uint64_t at = history->list_first[history->value[o]] + (uint64_t)(length < 0 ? 0 : length);
+            for (uint32_t own = history->first_operation[t]; own < o && length >= 0; own++)
+                question->impossible |= iso_kind_of(history, own) == ISO_APPEND &&
+                                        history->key[own] == history->key[o] &&
+                                        history->element[at++] != history->value[own];
+        } else if (!list && (wrote || read != ISO_NONE)) {
+            external = false;
+            question->impossible |= value != history->value[o];
+        }
+        if (external)
+            add_read(question, t, o);
+    }
+}
+
+static void ask(struct question *question, const struct iso_history *history, enum iso_model model)
+{
+    *question = (struct question){.history = history, .model = model, .n = (int)history->transaction_count};
+    assert(question->n <= N && history->key_count <= KEYS);
+    for (int t = 0; t < question->n; t++) {
+        question->part[t] = iso_status_of(history, (uint32_t)t) != ISO_ABORTED;
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+            question->writes[t][history->key[o]] |= iso_kind_writes(history->kind[o]);
+    }
+    for (uint32_t i = 0; i < history->transaction_count && iso_model_keeps_sessions(model); i++) {
+        for (uint32_t j = i + 1; j < history->transaction_count; j++) {
+            uint32_t a = history->session_order[i], b = history->session_order[j];
+            question->so[a][b] = history->session[a] == history->session[b] &&
+                                 iso_status_of(history, a) == ISO_COMMITTED && question->part[b];
+        }
+    }
+    for (int t = 0; t < question->n; t++) {
+        if (iso_status_of(history, (uint32_t)t) == ISO_COMMITTED)
+            look_at(question, t);
+    }
+}
+
+/* ---- by orders ---- */
+
+static void close_over(int n, bool relation[N][N])
+{
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++)
+                relation[i][j] |= relation[i][k] && relation[k][j];
+}
+
+/* What is visible to the reader at one of its reads, as the level says. */
+static bool is_visible(const struct question *question, const struct read *at, int t2, bool wr[N][N], bool causal[N][N],
+                       bool with_ww[N][N])
+{
+    int r = at->reader, n = question->n;
+    const bool(*so)[N] = (const bool(*)[N])question->so;
+    bool found = false;
+    switch (question->model) {
+    case ISO_MODEL_RC:
+        for (int i = 0; i < question->read_count; i++)
+            found |= question->reads[i].reader == r && question->reads[i].operation < at->operation &&
+                     question->reads[i].from == t2;
+        return found;
+    case ISO_MODEL_RA:
+        return so[t2][r] || wr[t2][r];
+    case ISO_MODEL_RYW:
+        return so[t2][r];
+    case ISO_MODEL_MR:
+        for (int a = 0; a < n; a++)
+            found |= wr[t2][a] && so[a][r];
+        return found;
+    case ISO_MODEL_MW:
+        for (int a = 0; a < n; a++)
+            found |= so[t2][a] && wr[a][r];
+        return found;
+    case ISO_MODEL_WFR:
+        for (int a = 0; a < n; a++)
+            for (int b = 0; b < n; b++)
+                found |= wr[t2][a] && (a == b || so[a][b]) && wr[b][r];
+        return found;
+    case ISO_MODEL_PRAM:
+        found = so[t2][r];
+        for (int a = 0; a < n; a++) {
+            found |= (wr[t2][a] && so[a][r]) || (so[t2][a] && wr[a][r]);
+            for (int b = 0; b < n; b++)
+                found |= so[t2][a] && wr[a][b] && so[b][r];
+        }
+        return found;
+    case ISO_MODEL_CC:
+        return causal[t2][r];
+    case ISO_MODEL_PSI:
+        return with_ww[t2][r];
+    case ISO_MODEL_PC:
+        for (int a = 0; a < n; a++)
+            found |= (a == t2 || (question->part[a] && question->position[t2] < question->position[a])) &&
+                     (so[a][r] || wr[a][r]);
+        return found;
+    default:
+        return false; /* adya-rc */
+    }
+}
+
+/* Whether the order and the choice of writers are right. */
+static bool order_fits(const struct question *question)
+{
+    int n = question->n;
+    bool wr[N][N] = {{false}}, causal[N][N], with_ww[N][N];
+    for (int i = 0; i < question->read_count; i++) {
+        const struct read *read = &question->reads[i];
+        if (iso_kind_of(question->history, (uint32_t)read->operation) == ISO_READ_LIST &&
+            !list_is(question, read->reader, (uint32_t)read->operation, read->from))
+            return false;
+        if (read->from != INITIALLY)
+            wr[read->from][read->reader] = true;
+    }
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++) {
+            if ((question->so[i][j] || wr[i][j]) && question->position[i] > question->position[j])
+                return false;
+            causal[i][j] = with_ww[i][j] = question->so[i][j] || wr[i][j];
+            for (int key = 0; key < KEYS; key++)
+                with_ww[i][j] |= i != j && question->part[i] && question->part[j] && question->writes[i][key] &&
+                                 question->writes[j][key] && question->position[i] < question->position[j];
+        }
+    }
+    close_over(n, causal);
+    close_over(n, with_ww);
+    for (int i = 0; i < question->read_count; i++) {
+        const struct read *read = &question->reads[i];
+        for (int t2 = 0; t2 < n; t2++) {
+            if (t2 == read->from || t2 == read->reader || !question->part[t2] || !question->writes[t2][read->key] ||
+                !is_visible(question, read, t2, wr, causal, with_ww))
+                continue;
+            if (read->from == INITIALLY || question->position[t2] > question->position[read->from])
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool try_choices(struct question *question, int next, bool (*fits)(const struct question *))
+{
+    if (next == question->read_count)
+        return fits(question);
+    struct read *read = &question->reads[next];
+    for (int i = 0; i < read->count; i++) {
+        read->from = read->candidate[i];
+        /* what a read saw comes before it, and a list is read as it stands: else the rest need not be tried */
+        if (read->from != INITIALLY && question->position[read->from] > question->position[read->reader])
+            continue;
+        if (iso_kind_of(question->history, (uint32_t)read->operation) == ISO_READ_LIST &&
+            !list_is(question, read->reader, (uint32_t)read->operation, read->from))
+            continue;
+        if (try_choices(question, next + 1, fits))
+            return true;
+    }
+    return false;
+}
+
+/* All orders of those that take part in which sessions go forward. */
+static bool try_orders(struct question *question, int placed, int total, bool (*fits)(const struct question *))
+{
+    if (placed == total)
+        return try_choices(question, 0, fits);
+    for (int t = 0; t < question->n; t++) {
+        bool free = question->part[t] && question->position[t] < 0;
+        for (int before = 0; before < question->n && free; before++)
+            free = !question->so[before][t] || question->position[before] >= 0;
+        if (!free)
+            continue;
+        question->order[placed] = t;
+        question->position[t] = placed;
+        if (try_orders(question, placed + 1, total, fits))
+            return true;
+        question->position[t] = -1;
+    }
+    return false;
+}
+
+static bool any_order(struct question *question, bool (*fits)(const struct question *))
+{
+    int total = 0;
+    if (question->impossible)
+        return false;
+    for (int t = 0; t < question->n; t++) {
+        question->position[t] = -1;
+        total += question->part[t];
+    }
+    return try_orders(question, 0, total, fits);
+}
+
+bool weak_oracle_by_orders(const struct iso_history *history, enum iso_model model)
+{
+    struct question question;
+    ask(&question, history, model);
+    return any_order(&question, order_fits);
+}
+
+/* ---- by visibility ---- */
+
+bool weak_oracle_knows_visibility(enum iso_model model)
+{
+    return model == ISO_MODEL_RA || model == ISO_MODEL_CC || model == ISO_MODEL_PSI || model == ISO_MODEL_PC;
+}
+
+/* The relation keeps what the level asks of it. */
+static bool relation_fits(const struct question *question, bool vis[N][N])
+{
+    int n = question->n;
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++) {
+            if (question->so[i][j] && !vis[i][j])
+                return false;
+            for (int k = 0; k < n; k++) {
+                if (question->model != ISO_MODEL_RA && vis[i][j] && vis[j][k] && !vis[i][k])
+                    return false;
+                if (question->model == ISO_MODEL_PC && question->part[i] && question->part[j] &&
+                    question->position[i] < question->position[j] && vis[j][k] && !vis[i][k])
+                    return false;
+            }
+            for (int key = 0; key < KEYS && question->model == ISO_MODEL_PSI && i < j; key++) {
+                if (question->part[i] && question->part[j] && question->writes[i][key] && question->writes[j][key] &&
+                    !vis[i][j] && !vis[j][i])
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Each read saw the last of the visible writers of its key. */
+static bool reads_fit(const struct question *question, bool vis[N][N])
+{
+    for (int i = 0; i < question->read_count; i++) {
+        const struct read *read = &question->reads[i];
+        int last = INITIALLY;
+        for (int place = 0; place < question->n; place++) {
+            int t = question->order[place];
+            if (t >= 0 && question->part[t] && question->position[t] == place && vis[t][read->reader] &&
+                question->writes[t][read->key])
+                last = t;
+        }
+        if (last != read->from)
+            return false;
+    }
+    return true;
+}
+
+/* Pairs of the order one after another: visible or not. What the reads saw has to be. */
+static bool try_relations(const struct question *question, bool vis[N][N], int i, int j, int total)
+{
+    if (j == total)
+        return relation_fits(question, vis) && reads_fit(question, vis);
+    int next_i = i + 1 < j ? i + 1 : 0, next_j = i + 1 < j ? j : j + 1;
+    if (j == 0 || i >= j)
+        return try_relations(question, vis, 0, j + 1, total);
+    int from = question->order[i], to = question->order[j];
+    for (int seen = 0; seen < 2; seen++) {
+        if (iso_status_of(question->history, (uint32_t)from) == ISO_UNKNOWN && seen) {
+            bool read = false; /* one of unknown outcome is visible through reads of it only */
+            for (int k = 0; k < question->read_count; k++)
+                read |= question->reads[k].from == from;
+            if (!read)
+                continue;
+        }
+        vis[from][to] = seen;
+        if (try_relations(question, vis, next_i, next_j, total))
+            return true;
+    }
+    vis[from][to] = false;
+    return false;
+}
+
+static bool visibility_fits(const struct question *question)
+{
+    bool vis[N][N] = {{false}};
+    int total = 0;
+    for (int t = 0; t < question->n; t++)
+        total += question->part[t];
+    return try_relations(question, vis, 0, total > 1 ? 1 : total, total);
+}
+
+bool weak_oracle_by_visibility(const struct iso_history *history, enum iso_model model)
+{
+    struct question question;
+    ask(&question, history, model);
+    return any_order(&question, visibility_fits);
+}

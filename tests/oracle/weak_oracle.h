@@ -1,0 +1,24 @@
+/* The plainest answers to "does a weak level hold?", in two ways that share no idea:
+ *
+ * - by orders: every order of the transactions and every choice of writers is tried against the axiom, word for word:
+ *   sessions, reads and list orders go forward, and of each external read no visible writer of its key stands behind the
+ *   one it saw;
+ * - by visibility: every order and every relation "is visible to" is tried against the definition of Cerone and others: an
+ *   external read sees the last of the visible writers. For ra, cc, psi and pc.
+ *
+ * For histories of six transactions at most. Shares only the history with the engines.
+ */
+#ifndef ISO_TESTS_WEAK_ORACLE_H
+#define ISO_TESTS_WEAK_ORACLE_H
+
+#include "iso/evidence.h"
+
+enum { WEAK_ORACLE_TRANSACTIONS = 6 };
+
+bool weak_oracle_by_orders(const struct iso_history *history, enum iso_model model);
+
+/* True if the level is one of those that it knows. */
+bool weak_oracle_knows_visibility(enum iso_model model);
+bool weak_oracle_by_visibility(const struct iso_history *history, enum iso_model model);
+
+#endif

@@ -1,0 +1,352 @@
+/* The weak levels against two oracles that share no idea, on random small histories; every verdict is verified.
+ *
+ * Histories come from sessions that read more or less stale versions, so that each level holds of some and not of others:
+ * with deletes, lists, initial values, aborted transactions and such of unknown outcome, and (in a part of them) repeated
+ * values. Beside that: the levels that a level implies hold where it does, and names and the order of the file change
+ * nothing. A disagreement is shrunk and printed.
+ *
+ * weak_oracle [--histories N] [--seed S]: histories a level
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+
+#include "iso/weak.h"
+#include "tests/oracle/weak_oracle.h"
+#include "tests/support/arguments.h"
+#include "verify/verify.h"
+
+enum { TRANSACTIONS = 6, OPERATIONS = 4, KEYS = 3, SESSIONS = 3, LIST = 16, ABSENT = -1 };
+
+struct operation {
+    int kind, key, value; /* ABSENT: null */
+    int list[LIST], length;
+};
+
+struct transaction {
+    int session, status, count;
+    struct operation operations[OPERATIONS];
+};
+
+struct plan {
+    int count, initial, shift; /* shift: added to names, which changes nothing */
+    bool backwards;            /* sessions' transactions stand in the file from the last on, with sno */
+    struct transaction transactions[TRANSACTIONS];
+};
+
+static uint64_t random_state;
+
+static unsigned draw(unsigned below)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (unsigned)((random_state * 0x2545f4914f6cdd1du >> 33) % below);
+}
+
+/* ---- making histories ---- */
+
+/* All versions of a key, one behind another. */
+struct versions {
+    int count, value[32], length[32]; /* lists: elements up to here */
+    int element[LIST];
+};
+
+struct store {
+    struct versions keys[KEYS];
+    int next;
+    bool repeats;
+    unsigned staleness;
+};
+
+static void make_operation(struct store *store, struct operation *operation, const int *seen, bool *own, int *own_value,
+                           struct operation *own_list)
+{
+    int key = operation->key = (int)draw(KEYS);
+    struct versions *versions = &store->keys[key];
+    bool list = key == KEYS - 1, write = draw(5) < 2;
+    bool wild = store->staleness > 3;
+    int at = wild ? (int)draw((unsigned)versions->count)
+                  : versions->count - 1 - (draw(3) ? 0 : (int)draw(store->staleness + 1));
+    at = at < seen[key] && !wild && draw(4) ? seen[key] : at; /* mostly not older than what the session saw */
+    at = at < 0 ? 0 : at;
+    if (list && write) {
+        operation->kind = ISO_APPEND;
+        operation->value = store->next++;
+        own_list->list[own_list->length++] = operation->value;
+    } else if (list) {
+        operation->kind = ISO_READ_LIST;
+        operation->length = versions->length[at];
+        memcpy(operation->list, versions->element, sizeof operation->list);
+        for (int i = 0; i < own_list->length && operation->length < LIST; i++)
+            operation->list[operation->length++] = own_list->list[i];
+    } else if (write) {
+        operation->kind = store->repeats && draw(6) == 0 ? ISO_DELETE : ISO_WRITE;
+        operation->value = operation->kind == ISO_DELETE    ? ABSENT
+                           : store->repeats && draw(3) == 0 ? (int)draw(3)
+                                                            : store->next++;
+        own[key] = true;
+        own_value[key] = operation->value;
+    } else {
+        operation->kind = ISO_READ;
+        operation->value = own[key] && draw(12) ? own_value[key] : versions->value[at];
+    }
+}
+
+static void make_transaction(struct store *store, struct transaction *transaction, int seen[SESSIONS][KEYS])
+{
+    bool own[KEYS] = {false};
+    int own_value[KEYS];
+    struct operation own_list = {.length = 0};
+    transaction->session = (int)draw(SESSIONS);
+    transaction->status = draw(8) ? ISO_COMMITTED : draw(2) ? ISO_ABORTED : ISO_UNKNOWN;
+    transaction->count = 1 + (int)draw(OPERATIONS);
+    for (int o = 0; o < transaction->count; o++) {
+        make_operation(store, &transaction->operations[o], seen[transaction->session], own, own_value, &own_list);
+        for (int key = 0; key < KEYS && draw(3); key++) /* reads go forward mostly */
+            seen[transaction->session][key] = store->keys[key].count - 1;
+    }
+    bool lands = transaction->status == ISO_COMMITTED || draw(2) || (transaction->status == ISO_ABORTED && !draw(4));
+    for (int key = 0; key < KEYS && lands; key++) {
+        struct versions *versions = &store->keys[key];
+        int last = versions->count - 1, room = key == KEYS - 1 && own_list.length ? versions->length[last] : LIST;
+        if (key < KEYS - 1 && own[key]) {
+            versions->value[versions->count++] = own_value[key];
+        } else if (room + own_list.length <= LIST - OPERATIONS) {
+            memcpy(versions->element + room, own_list.list, (size_t)own_list.length * sizeof(int));
+            versions->length[versions->count++] = room + own_list.length;
+        }
+    }
+}
+
+static void make_plan(struct plan *plan, bool repeats)
+{
+    struct store store = {.next = 10, .repeats = repeats, .staleness = draw(6)};
+    int seen[SESSIONS][KEYS] = {{0}};
+    memset(plan, 0, sizeof *plan);
+    plan->initial = draw(2) ? ABSENT : 0;
+    for (int key = 0; key < KEYS; key++) {
+        store.keys[key].count = 1;
+        store.keys[key].value[0] = plan->initial;
+    }
+    plan->count = 2 + (int)draw(TRANSACTIONS - 1);
+    for (int t = 0; t < plan->count; t++)
+        make_transaction(&store, &plan->transactions[t], seen);
+}
+
+/* ---- to histories ---- */
+
+static iso_atom atom_of(struct iso_history *history, char letter, int number)
+{
+    char text[24];
+    int length = snprintf(text, sizeof text, "%c%d", letter, number);
+    return number == ABSENT ? ISO_ABSENT : iso_atoms_text(&history->atoms, text, (size_t)length);
+}
+
+static bool build(const struct plan *plan, struct iso_history *history)
+{
+    struct iso_error error = {0};
+    iso_history_init(history);
+    history->initial_value = plan->initial == ABSENT ? ISO_ABSENT : atom_of(history, 'v', plan->initial);
+    uint32_t input = iso_history_input(history, "plan");
+    for (int i = 0; i < plan->count; i++) {
+        int t = plan->backwards ? plan->count - 1 - i : i;
+        const struct transaction *transaction = &plan->transactions[t];
+        iso_history_begin(history, atom_of(history, 't', t + plan->shift),
+                          atom_of(history, 's', transaction->session + plan->shift), (uint8_t)transaction->status,
+                          iso_origin(input, (uint64_t)i + 1));
+        iso_history_set_sno(history, (uint64_t)t);
+        for (int o = 0; o < transaction->count; o++) {
+            const struct operation *operation = &transaction->operations[o];
+            uint32_t value = ISO_ABSENT;
+            if (operation->kind == ISO_READ_LIST) {
+                value = iso_history_list(history);
+                for (int e = 0; e < operation->length; e++)
+                    iso_history_element(history, atom_of(history, 'v', operation->list[e]));
+            } else if (operation->kind != ISO_DELETE) {
+                value = atom_of(history, 'v', operation->value);
+            }
+            iso_history_operation(history, (enum iso_operation_kind)operation->kind,
+                                  atom_of(history, 'k', operation->key + plan->shift), value);
+        }
+    }
+    return iso_history_finish(history, &error) == ISO_OK;
+}
+
+/* ---- comparing ---- */
+
+struct tally {
+    unsigned holds, violated, undecided, empty, lemmas;
+};
+
+static const char *judge(const struct iso_history *history, enum iso_model model, enum iso_outcome *outcome,
+                         struct tally *tally)
+{
+    static char wrong[1200];
+    struct iso_polygraph_options options;
+    struct iso_polygraph_result result;
+    struct iso_error error = {0};
+    iso_polygraph_options_init(&options);
+    options.model = model;
+    iso_polygraph_result_init(&result);
+    wrong[0] = 0;
+    enum iso_status status = iso_level_judged_by(iso_model_level(model), ISO_BY_WEAK)
+                                 ? iso_weak_check(history, &options, &result, &error)
+                                 : iso_polygraph_check(history, &options, &result, &error);
+    if (status != ISO_OK)
+        snprintf(wrong, sizeof wrong, "%s", error.text);
+    *outcome = result.outcome;
+    tally->holds += result.outcome == ISO_HOLDS;
+    tally->violated += result.outcome == ISO_IS_VIOLATED;
+    tally->undecided += result.outcome == ISO_IS_UNDECIDED;
+    tally->lemmas += result.evidence.lemma_count;
+    if (!wrong[0] && result.outcome != ISO_IS_UNDECIDED &&
+        iso_verify(history, &result.evidence, &error) != ISO_CONFIRMED)
+        snprintf(wrong, sizeof wrong, "says %s, and that is not confirmed: %s", iso_outcome_name(result.outcome),
+                 error.text);
+    iso_polygraph_result_release(&result);
+    return wrong[0] ? wrong : NULL;
+}
+
+/* What is wrong with the verdict on a plan; NULL: nothing. */
+static const char *compare(const struct plan *plan, enum iso_model model, struct tally *tally)
+{
+    static char wrong[1400];
+    struct iso_history history;
+    struct plan other = *plan;
+    enum iso_outcome outcome, again;
+    wrong[0] = 0;
+    if (!build(plan, &history) || !history.committed_count) {
+        tally->empty++;
+        iso_history_release(&history);
+        return NULL;
+    }
+    const char *found = judge(&history, model, &outcome, tally);
+    bool by_orders = weak_oracle_by_orders(&history, model), decided = outcome != ISO_IS_UNDECIDED;
+    if (found)
+        snprintf(wrong, sizeof wrong, "%s", found);
+    else if (decided && by_orders != (outcome == ISO_HOLDS))
+        snprintf(wrong, sizeof wrong, "the engine says %s, every order tried says %s", iso_outcome_name(outcome),
+                 by_orders ? "holds" : "violated");
+    else if (weak_oracle_knows_visibility(model) && history.transaction_count <= 5 &&
+             weak_oracle_by_visibility(&history, model) != by_orders)
+        snprintf(wrong, sizeof wrong, "every order tried says %s, every visibility tried says the opposite",
+                 by_orders ? "holds" : "violated");
+    for (int weak = 0; weak < ISO_MODELS && !wrong[0] && by_orders; weak++) {
+        enum iso_level level = (enum iso_level)weak;
+        if (iso_level_judged_by(level, ISO_BY_WEAK) && iso_level_implies(iso_model_level(model), level) &&
+            !weak_oracle_by_orders(&history, (enum iso_model)weak))
+            snprintf(wrong, sizeof wrong, "it holds, and %s, which it implies, does not", iso_level_name(level));
+    }
+    iso_history_release(&history);
+    other.shift = 7;
+    other.backwards = true;
+    struct tally none = {0};
+    if (!wrong[0] && build(&other, &history)) {
+        found = judge(&history, model, &again, &none);
+        if (found || again != outcome)
+            snprintf(wrong, sizeof wrong, "with other names, from back to front: %s",
+                     found ? found : iso_outcome_name(again));
+        iso_history_release(&history);
+    }
+    return wrong[0] ? wrong : NULL;
+}
+
+/* ---- printing and shrinking ---- */
+
+static void shrink(struct plan *plan, enum iso_model model)
+{
+    struct tally tally = {0};
+    for (bool smaller = true; smaller;) {
+        smaller = false;
+        for (int t = 0; t < plan->count && !smaller; t++) {
+            struct plan other = *plan;
+            memmove(&other.transactions[t], &other.transactions[t + 1],
+                    (size_t)(TRANSACTIONS - t - 1) * sizeof *other.transactions);
+            other.count--;
+            smaller = other.count && compare(&other, model, &tally);
+            for (int o = 0; o < plan->transactions[t].count && !smaller; o++) {
+                other = *plan;
+                struct transaction *transaction = &other.transactions[t];
+                memmove(&transaction->operations[o], &transaction->operations[o + 1],
+                        (size_t)(OPERATIONS - o - 1) * sizeof *transaction->operations);
+                transaction->count--;
+                smaller = compare(&other, model, &tally);
+            }
+            if (smaller)
+                *plan = other;
+        }
+    }
+}
+
+static void print_plan(const struct plan *plan)
+{
+    static const char *const kinds[] = {"r", "w", "d", "a", "rl"}, *const statuses[] = {"", " aborted", " unknown"};
+    printf("# initial %d\n", plan->initial);
+    for (int t = 0; t < plan->count; t++) {
+        const struct transaction *transaction = &plan->transactions[t];
+        printf("# t%d session %d%s:", t, transaction->session, statuses[transaction->status]);
+        for (int o = 0; o < transaction->count; o++) {
+            const struct operation *operation = &transaction->operations[o];
+            printf(" %s(%d)=", kinds[operation->kind], operation->key);
+            if (operation->kind != ISO_READ_LIST)
+                printf("%d", operation->value);
+            for (int i = 0; operation->kind == ISO_READ_LIST && i < operation->length; i++)
+                printf("%s%d", i ? "," : "[", operation->list[i]);
+        }
+        printf("\n");
+    }
+}
+
+static bool check_level(enum iso_model model, bool repeats, unsigned count, uint64_t seed, int number)
+{
+    struct tally tally = {0};
+    for (unsigned i = 0; i < count; i++) {
+        struct plan plan;
+        random_state = (seed + i) * 0x9e3779b97f4a7c15u + 1;
+        make_plan(&plan, repeats);
+        if (!compare(&plan, model, &tally))
+            continue;
+        shrink(&plan, model);
+        const char *wrong = compare(&plan, model, &tally);
+        printf("not ok %d - %s%s\n# history %u of seed %llu: %s\n", number, iso_model_name(model),
+               repeats ? ", repeated values" : "", i, (unsigned long long)seed, wrong ? wrong : "?");
+        print_plan(&plan);
+        return false;
+    }
+    printf(
+        "ok %d - %s%s: %u histories\n# %u hold, %u violated (%u lemmas), %u undecided, %u without a committed transaction\n",
+        number, iso_model_name(model), repeats ? ", repeated values" : "", count, tally.holds, tally.violated,
+        tally.lemmas, tally.undecided, tally.empty);
+    fflush(stdout);
+    return true;
+}
+
+/* The levels of this program: those of weak, and pc and psi once an engine has them. */
+static bool is_ours(enum iso_model model)
+{
+    enum iso_level level = iso_model_level(model);
+    return iso_level_judged_by(level, ISO_BY_WEAK) ||
+           ((level == ISO_PC || level == ISO_PSI) && iso_level_judged_by(level, ISO_BY_POLYGRAPH));
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t histories = 2000, seed = 1;
+    const struct argument known[] = {{"--histories", .number = &histories}, {"--seed", .number = &seed}, {0}};
+    if (!arguments_read(known, argc, argv))
+        return 2;
+    bool fine = true;
+    int number = 0, levels = 0;
+    for (int model = 0; model < ISO_MODELS; model++)
+        levels += is_ours((enum iso_model)model);
+    printf("1..%d\n", 2 * levels);
+    for (int repeats = 0; repeats < 2; repeats++) {
+        for (int model = 0; model < ISO_MODELS; model++) {
+            if (is_ours((enum iso_model)model))
+                fine &= check_level((enum iso_model)model, repeats, (unsigned)histories,
+                                    seed + (uint64_t)model * histories, ++number);
+        }
+    }
+    return !fine;
+}
