@@ -36,7 +36,9 @@ ALLOCATOR := $(if $(SANITIZE),,-ljemalloc)
 
 # Folders of the program; the others are the library's.
 PROGRAM := cli run benchmark app
-LIBRARY_SOURCES := $(sort $(filter-out $(PROGRAM:%=src/%/%),$(wildcard src/*/*.c)) $(wildcard connectors/*/*.c))
+# Those of isochron-proxy, a program of its own.
+PROXY := proxy
+LIBRARY_SOURCES := $(sort $(filter-out $(PROGRAM:%=src/%/%) $(PROXY:%=src/%/%),$(wildcard src/*/*.c)) $(wildcard connectors/*/*.c))
 APP_SOURCES := $(sort $(wildcard $(PROGRAM:%=src/%/*.c)))
 SUPPORT_SOURCES := $(sort $(wildcard tests/oracle/*.c) $(wildcard tests/support/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/*/test_*.c))
@@ -66,7 +68,7 @@ SOAK_REPORT := $(BUILD)/soak-report
 
 .DEFAULT_GOAL := all
 .PHONY: all
-all: $(BUILD)/isochron ## Build build/isochron: release, -O2 -g, with jemalloc
+all: $(BUILD)/isochron $(BUILD)/isochron-proxy ## Build build/isochron and build/isochron-proxy: release, -O2 -g, with jemalloc
 
 # Texts that sources include as strings; what includes them says its .d file, once it was compiled.
 GENERATED := $(addprefix $(BUILD)/generated/,transaction.avsc.h page.html.h page.html.policy.h report.html.h)
@@ -135,6 +137,10 @@ $(APP_LIBRARY): $(call objects,$(filter-out src/app/main.c,$(APP_SOURCES)))
 
 $(BUILD)/isochron: $(call objects,src/app/main.c) $(C11_THREADS) $(APP_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
+
+PROXY_SOURCES := $(sort $(wildcard $(PROXY:%=src/%/*.c)))
+$(BUILD)/isochron-proxy: $(call objects,$(PROXY_SOURCES)) $(C11_THREADS) $(APP_LIBRARY) $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -lssl -lcrypto -o $@
 
 # The program with crash points: those few sources once more, before the archives that have them without.
 FAULT_OBJECTS := $(patsubst %.c,$(BUILD)/obj-faults/%.o,$(shell grep -l 'base/fault.h"' src/*/*.c))

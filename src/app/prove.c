@@ -5,6 +5,7 @@
 #include "bytes/whole_file.h"
 #include "prove/proof.h"
 #include "prove/report.h"
+#include "prove_sql/read.h"
 
 struct prove {
     const char *levels; /* names with commas between; NULL: all */
@@ -23,6 +24,9 @@ static const struct app_option options[] = {
                  "Levels with commas between: ser, si, psi, pc, cc, ra, rc. By default\n"
                  "all, and the exit status is that of ser."),
     APP_ROW_COUNT("instances", "N", PLACE(instances), 1, 100, "Run the file's run list N times (1)."),
+    APP_ROW_FLAG("any-number", PLACE(options.any_number),
+                 "At ser, si and pc: ask by induction whether what holds for these\n"
+                 "transactions holds for any number of them."),
     APP_ROW_COUNT("unroll", "K", PLACE(unroll), 1, 1000,
                   "Make K rounds of loops whose bounds are not constant. If more can be\n"
                   "reached, the verdict is undecided."),
@@ -79,6 +83,8 @@ static enum iso_status exit_status(const struct prove *prove, const struct iso_p
 enum iso_status app_prove_read(struct app *app, struct iso_prove_program *program, const char *name, const char *text,
                                size_t length, uint32_t repeats)
 {
+    if (iso_prove_is_sql(text, length))
+        return iso_prove_read_sql(program, name, text, length, repeats, 0, &app->error);
     return iso_prove_read_core(program, name, text, length, repeats, &app->error);
 }
 

@@ -22,6 +22,7 @@ struct app_command {
     const char *intro;                /* a paragraph or two */
     const char *examples;             /* worked ones, each with a line that says what it does */
     const char *words;                /* what its first argument may be, with bars between; NULL: files, or nothing */
+    bool is_program;                  /* not a command of isochron, but a program of that name */
     bool hidden;                      /* for building and packaging: help and completion leave it out */
     const struct app_option *options; /* ended by a row without text */
     enum iso_status (*run)(struct app *app, int count, char **arguments);

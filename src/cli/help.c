@@ -47,7 +47,8 @@ static void print_options(struct iso_output *output, const struct app_option *op
 
 void app_help(struct iso_output *output, const struct app_command *command)
 {
-    iso_output_format(output, "usage: isochron %s %s\n\n%s\n", command->name, command->usage, command->intro);
+    iso_output_format(output, "usage: %s%s %s\n\n%s\n", command->is_program ? "" : "isochron ", command->name,
+                      command->usage, command->intro);
     print_options(output, command->options);
     print_options(output, app_common_options);
     iso_output_format(output, "\nExamples\n%s", command->examples);

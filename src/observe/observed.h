@@ -1,0 +1,44 @@
+/* What one session does, seen in its messages: which transactions begin and end, which rows its statements return, from which
+ * tables, and which questions of the observer's own have to be asked, and when.
+ *
+ * Pure but for the recorder: messages in, records and questions out; no socket, no clock, no thread.
+ *
+ *     observed_client(...)         each of the client's messages, as it is whole, before it is sent on
+ *     observed_server_takes(...)   as a message of the server begins: is it an answer to a question of the observer's own?
+ *     observed_server(...)         each of the server's messages, as it is whole
+ *     observed_asks(...)           between messages: a question for the server, if one is due
+ *
+ * The observer knows what the server still has to answer: a queue of the messages that were sent on. A question is asked
+ * only while that queue is empty, so that its answers come first, and the rest of the stream is the client's. If an answer
+ * does not fit the queue, the session is not understood: it is observed no longer (`observed_is_lost`), which changes nothing
+ * that its client sees.
+ */
+#ifndef ISO_OBSERVE_OBSERVED_H
+#define ISO_OBSERVE_OBSERVED_H
+
+#include "observe/world.h"
+#include "wire/reader.h"
+
+struct observed;
+
+/* `startup` is the body of the client's first message, behind the protocol's number; it names user and database. */
+struct observed *observed_new(struct observe_world *world, uint64_t number, const uint8_t *startup, uint32_t size);
+void observed_free(struct observed *observed); /* NULL is allowed. What was open ended with its connection. */
+
+/* The largest body that is needed whole; a larger message is shown without its body. */
+enum { OBSERVE_CLIENT_MOST = 1 << 20, OBSERVE_SERVER_MOST = 1 << 18 };
+
+/* `before` gets a question that has to be sent before this message, or nothing. */
+void observed_client(struct observed *observed, const struct wire_piece *piece, struct iso_text *before);
+
+/* By its type: it is not the client's, and is not sent on. */
+bool observed_server_takes(struct observed *observed, char type);
+void observed_server(struct observed *observed, const struct wire_piece *piece);
+
+bool observed_asks(struct observed *observed, struct iso_text *question);
+
+/* Observe no longer, once nothing of the observer's own is on its way. */
+void observed_stop(struct observed *observed);
+bool observed_is_over(const struct observed *observed); /* messages need not be shown any more */
+
+#endif

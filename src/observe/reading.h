@@ -1,0 +1,100 @@
+/* What is recorded of a statement's result: decided once its columns are described, then done row by row.
+ *
+ *     POINT       WHERE is exactly the whole key: a read of that row, or of its absence
+ *     SET         one table and a condition that can be recorded: a query with its rows
+ *     BAG         the same, and nothing says which rows they are: a query with rows without keys
+ *     AGGREGATES  count, sum, min, max over one table
+ *     ROWS        each row of which the key is known, of each table: reads
+ *     NOTHING     with the reason
+ *
+ * The key of a row is known if all columns of the primary key are in the result, or fixed by equalities that WHERE demands.
+ *
+ * Ownership: a reading owns its texts; plan, constants and catalog are borrowed until reading_release. Threads: one.
+ */
+#ifndef ISO_OBSERVE_READING_H
+#define ISO_OBSERVE_READING_H
+
+#include "iso/recorder.h"
+#include "observe/catalog.h"
+#include "observe/plan.h"
+#include "observe/values.h"
+
+enum { READING_TABLES = 8, READING_FIELDS = 128, READING_ROWS = 1000 };
+
+struct result_field {
+    uint32_t table, type;
+    int16_t column;
+    bool is_binary;
+};
+
+struct result_fields {
+    struct result_field *list;
+    uint32_t count, capacity;
+};
+
+/* A parameter that was bound. */
+struct parameter {
+    bool is_null, is_known;
+    uint32_t type;  /* that it was declared to have; 0: what the server finds */
+    uint32_t place; /* in `values` */
+};
+
+struct parameters {
+    struct parameter *list;
+    uint32_t count, capacity;
+    struct iso_text values;
+};
+
+/* What a statement runs with. */
+struct statement_input {
+    const struct plan_statement *statement;
+    const struct constants *constants;
+    const struct parameters *parameters; /* NULL: none */
+    const struct catalog *catalog;       /* NULL: not known */
+    const struct spelling *spelling;
+};
+
+enum reading_mode { READING_NOTHING, READING_ROWS_ONLY, READING_POINT, READING_SET, READING_BAG, READING_AGGREGATES };
+
+struct reading_part {
+    int field;      /* of the result; -1: a fixed value */
+    uint32_t place; /* in `texts` */
+    uint32_t type;
+};
+
+struct reading_source {
+    const struct catalog_table *table;
+    struct reading_part parts[CATALOG_KEY_MOST];
+    uint32_t cell_count;
+    struct {
+        uint32_t field;
+        const char *name;
+    } cells[READING_FIELDS];
+};
+
+struct reading {
+    enum reading_mode mode;
+    enum plan_reason reason;
+    bool has_begun, is_partial, failed, saw_unknown; /* a table that the catalog does not have */
+    uint64_t rows, operations;
+    uint32_t source_count;
+    struct reading_source *sources; /* READING_TABLES */
+    struct iso_text texts, condition, values;
+    const struct result_fields *fields;
+    struct spelling spelling;
+};
+
+void reading_release(struct reading *reading);
+
+/* `plain`: nothing but ROWS is possible (a part of a cursor's rows). */
+void reading_begin(struct reading *reading, const struct statement_input *input, const struct result_fields *fields,
+                   bool plain);
+/* A DataRow's body; NULL: it was too large. */
+void reading_row(struct reading *reading, struct wire_cursor row, struct iso_recorder_session *session);
+/* All rows came; `whole` is false if there may be more. */
+void reading_end(struct reading *reading, bool whole, struct iso_recorder_session *session);
+
+/* The row that an INSERT, UPDATE or DELETE of one row wrote, as `table/key`; false: not known. */
+bool written_row(const struct statement_input *input, char *key, size_t size, bool *deletes);
+
+#endif

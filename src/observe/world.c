@@ -1,0 +1,193 @@
+#define _GNU_SOURCE
+#include "observe/world.h"
+
+#include <time.h>
+
+#include "base/hash.h"
+#include "base/memory.h"
+
+/* ---- all threads' ---- */
+
+void observe_shared_init(struct observe_shared *shared, struct iso_recorder *recorder, const char *sid)
+{
+    *shared = (struct observe_shared){.recorder = recorder, .sid = sid};
+    pthread_mutex_init(&shared->lock, NULL);
+}
+
+void observe_shared_release(struct observe_shared *shared)
+{
+    while (shared->databases) {
+        struct observe_database *database = shared->databases;
+        shared->databases = database->next;
+        catalog_release(database->catalog);
+        iso_free(database->name);
+        iso_free(database);
+    }
+    pthread_mutex_destroy(&shared->lock);
+}
+
+struct observe_database *observe_database(struct observe_shared *shared, const char *name)
+{
+    pthread_mutex_lock(&shared->lock);
+    struct observe_database *database = shared->databases;
+    while (database && strcmp(database->name, name))
+        database = database->next;
+    if (!database) {
+        database = iso_allocate_zeroed(1, sizeof *database);
+        database->name = iso_copy_text(name, strlen(name));
+        database->next = shared->databases;
+        shared->databases = database;
+    }
+    pthread_mutex_unlock(&shared->lock);
+    return database;
+}
+
+static int64_t seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return now.tv_sec;
+}
+
+bool observe_catalog_wanted(struct observe_shared *shared, struct observe_database *database)
+{
+    int64_t now = seconds_now();
+    pthread_mutex_lock(&shared->lock);
+    int64_t age = now - database->asked_at;
+    bool wanted = database->is_asked ? age > 10 * CATALOG_PAUSE
+                                     : !database->asked_at || age >= CATALOG_SECONDS ||
+                                           (age >= CATALOG_PAUSE && (!database->catalog || database->is_stale));
+    if (wanted) {
+        database->is_asked = true;
+        database->is_stale = false;
+        database->asked_at = now ? now : 1;
+    }
+    pthread_mutex_unlock(&shared->lock);
+    return wanted;
+}
+
+void observe_catalog_is(struct observe_shared *shared, struct observe_database *database, struct catalog *catalog)
+{
+    pthread_mutex_lock(&shared->lock);
+    database->is_asked = false;
+    if (catalog) {
+        catalog_release(database->catalog);
+        database->catalog = catalog;
+        catalog->generation = ++database->generation;
+    }
+    pthread_mutex_unlock(&shared->lock);
+}
+
+struct catalog *observe_catalog(struct observe_shared *shared, struct observe_database *database)
+{
+    pthread_mutex_lock(&shared->lock);
+    struct catalog *catalog = database->catalog ? catalog_share(database->catalog) : NULL;
+    pthread_mutex_unlock(&shared->lock);
+    return catalog;
+}
+
+/* ---- one thread's ---- */
+
+struct observe_world *observe_world_new(struct observe_shared *shared)
+{
+    struct observe_world *world = iso_allocate_zeroed(1, sizeof *world);
+    world->shared = shared;
+    world->plans = iso_allocate_zeroed(WORLD_PLANS * 2, sizeof *world->plans);
+    world->shapes[WORLD_SHAPES].shape = iso_copy_text("other", 5);
+    pthread_mutex_init(&world->lock, NULL);
+    return world;
+}
+
+static void forget_plans(struct observe_world *world)
+{
+    for (uint32_t i = 0; i < WORLD_PLANS * 2; i++) {
+        plan_release(world->plans[i].plan);
+        iso_free(world->plans[i].text);
+        world->plans[i] = (struct world_plan){0};
+    }
+    world->plan_count = 0;
+}
+
+void observe_world_free(struct observe_world *world)
+{
+    if (!world)
+        return;
+    forget_plans(world);
+    iso_free(world->plans);
+    for (uint32_t i = 0; i <= WORLD_SHAPES; i++)
+        iso_free(world->shapes[i].shape);
+    iso_text_release(&world->template);
+    pthread_mutex_destroy(&world->lock);
+    iso_free(world);
+}
+
+static struct observe_shape *find_shape(struct observe_world *world, const char *text)
+{
+    for (uint32_t i = 0; i < world->shape_count; i++)
+        if (!strcmp(world->shapes[i].shape, text))
+            return &world->shapes[i];
+    if (world->shape_count == WORLD_SHAPES)
+        return &world->shapes[WORLD_SHAPES];
+    pthread_mutex_lock(&world->lock);
+    struct observe_shape *shape = &world->shapes[world->shape_count];
+    shape->shape = iso_copy_text(text, strlen(text));
+    world->shape_count++;
+    pthread_mutex_unlock(&world->lock);
+    return shape;
+}
+
+/* What a statement does that has no template: its first word. */
+static const char *first_word(const char *text, size_t length, char word[24])
+{
+    size_t used = 0;
+    for (size_t i = 0; i < length && used < 20; i++) {
+        char c = text[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!is_letter && used)
+            break;
+        if (is_letter)
+            word[used++] = (char)(c & ~0x20);
+        else if (c != ' ' && c != '\n' && c != '\t')
+            break;
+    }
+    memcpy(word + used, " ..", 4);
+    return word;
+}
+
+static struct world_plan *find_plan(struct observe_world *world, const char *text, size_t length, bool is_template)
+{
+    uint64_t hash = iso_hash_text(text, length) + !is_template;
+    uint32_t place = (uint32_t)hash % (WORLD_PLANS * 2);
+    for (; world->plans[place].plan; place = (place + 1) % (WORLD_PLANS * 2)) {
+        struct world_plan *known = &world->plans[place];
+        if (known->hash == hash && known->length == length && !memcmp(known->text, text, length))
+            return known;
+    }
+    if (world->plan_count == WORLD_PLANS) {
+        forget_plans(world); /* statements that are prepared keep theirs */
+        place = (uint32_t)hash % (WORLD_PLANS * 2);
+    }
+    struct world_plan *known = &world->plans[place];
+    *known = (struct world_plan){hash, plan_new(text, length, is_template), iso_copy_text(text, length), length, NULL};
+    world->plan_count++;
+    char word[24];
+    known->shape =
+        find_shape(world, *known->plan->shape && !known->plan->needs_constants ? known->plan->shape
+                                                                               : first_word(text, length, word));
+    return known;
+}
+
+struct plan *observe_plan(struct observe_world *world, const char *text, size_t length, bool backslashes,
+                          struct constants *constants, struct observe_shape **shape)
+{
+    struct world_plan *known;
+    template_make(text, length, backslashes, &world->template, constants);
+    bool is_template = world->template.used <= WORLD_PLAN_TEXT;
+    known = is_template
+                ? find_plan(world, world->template.bytes ? world->template.bytes : "", world->template.used, true)
+                : find_plan(world, "", 0, true);
+    if (known->plan->needs_constants && length <= WORLD_PLAN_TEXT)
+        known = find_plan(world, text, length, false);
+    *shape = known->shape;
+    return plan_share(known->plan);
+}

@@ -1,0 +1,98 @@
+/* What observed sessions share: the recorder, the catalogs, what is counted (struct observe_shared, of all threads), and the plans
+ * of one loop (struct observe_world, of one thread).
+ *
+ * Statements are counted by shape, that is by template: how often they ran, how many of those that read were recorded, and why
+ * others were not. At most WORLD_SHAPES shapes have a name, the rest share one. No value is ever kept or shown.
+ */
+#ifndef ISO_OBSERVE_WORLD_H
+#define ISO_OBSERVE_WORLD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "iso/recorder.h"
+#include "observe/catalog.h"
+#include "observe/plan.h"
+
+enum { WORLD_PLANS = 512, WORLD_SHAPES = 256, WORLD_PLAN_TEXT = 1 << 16, CATALOG_SECONDS = 60, CATALOG_PAUSE = 2 };
+
+struct observe_counts {
+    uint64_t statements;
+    uint64_t reads, recorded, empty, reasons[REASONS]; /* of statements that read */
+    uint64_t transactions, aborted, single; /* records: of transactions, of those that aborted, of single statements */
+    uint64_t unidentified; /* transactions that wrote and have no record, as their xid could not be asked for */
+    uint64_t positions, questions_failed, lost; /* sessions that were not understood, and are only passed on */
+};
+
+struct observe_shape {
+    char *shape;
+    uint64_t statements, reads, recorded;
+    enum plan_reason reason; /* of the last one that was passed on */
+};
+
+/* A database's catalog, and who asks for it. */
+struct observe_database {
+    char *name;
+    struct catalog *catalog; /* NULL: not known yet */
+    _Atomic uint64_t generation;
+    bool is_asked; /* by some session, now */
+    _Atomic bool is_stale;
+    int64_t asked_at; /* seconds */
+    struct observe_database *next;
+};
+
+struct observe_shared {
+    struct iso_recorder *recorder; /* NULL: nothing is recorded */
+    const char *sid;               /* what ids of sessions begin with */
+    const char *const *tables;     /* that are recorded; none: all */
+    uint32_t table_count;
+    _Atomic bool is_off;
+    pthread_mutex_t lock; /* guards databases */
+    struct observe_database *databases;
+};
+
+void observe_shared_init(struct observe_shared *shared, struct iso_recorder *recorder, const char *sid);
+void observe_shared_release(struct observe_shared *shared);
+static inline bool observe_is_on(struct observe_shared *shared)
+{
+    return shared->recorder && !atomic_load_explicit(&shared->is_off, memory_order_relaxed);
+}
+
+/* ---- catalogs ---- */
+
+struct observe_database *observe_database(struct observe_shared *shared, const char *name);
+/* Is it time that somebody asks for the catalog? Who gets true does, and says observe_catalog_is. */
+bool observe_catalog_wanted(struct observe_shared *shared, struct observe_database *database);
+void observe_catalog_is(struct observe_shared *shared, struct observe_database *database,
+                        struct catalog *catalog); /* NULL: failed */
+struct catalog *observe_catalog(struct observe_shared *shared,
+                                struct observe_database *database); /* a reference, or NULL */
+
+/* ---- one thread's ---- */
+
+struct observe_world {
+    struct observe_shared *shared;
+    struct world_plan {
+        uint64_t hash;
+        struct plan *plan;
+        char *text;
+        size_t length;
+        struct observe_shape *shape;
+    } * plans; /* WORLD_PLANS * 2 places, found by hash */
+    uint32_t plan_count;
+    struct iso_text template;
+    pthread_mutex_t lock; /* guards counts and shapes, which others read */
+    struct observe_counts counts;
+    struct observe_shape shapes[WORLD_SHAPES + 1]; /* the last: all others */
+    uint32_t shape_count;
+};
+
+struct observe_world *observe_world_new(struct observe_shared *shared);
+void observe_world_free(struct observe_world *world); /* NULL is allowed */
+
+/* The plan of a text, and its constants; a reference. `*shape` is what counts it. */
+struct plan *observe_plan(struct observe_world *world, const char *text, size_t length, bool backslashes,
+                          struct constants *constants, struct observe_shape **shape);
+
+#endif

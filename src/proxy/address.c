@@ -1,0 +1,97 @@
+#define _GNU_SOURCE
+#include "proxy/address.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+enum { MARK_OWN = 0x4000000 }; /* in ai_flags: of a Unix socket, made here */
+
+static struct addrinfo *unix_address(const char *path, const char *option, struct iso_error *error)
+{
+    struct sockaddr_un *address = iso_allocate_zeroed(1, sizeof *address);
+    struct addrinfo *info = iso_allocate_zeroed(1, sizeof *info);
+    *info = (struct addrinfo){.ai_flags = MARK_OWN,
+                              .ai_family = AF_UNIX,
+                              .ai_socktype = SOCK_STREAM,
+                              .ai_addr = (struct sockaddr *)address,
+                              .ai_addrlen = sizeof *address};
+    address->sun_family = AF_UNIX;
+    if (strlen(path) < sizeof address->sun_path) {
+        memcpy(address->sun_path, path, strlen(path) + 1);
+        return info;
+    }
+    iso_error_set(error, ISO_BAD_INPUT, "%s %s: a path of a socket has at most %zu bytes", option, path,
+                  sizeof address->sun_path - 1);
+    address_free(info);
+    return NULL;
+}
+
+struct addrinfo *address_resolve(const char *text, const char *option, bool listens, struct iso_error *error)
+{
+    char host[256] = "127.0.0.1";
+    if (*text == '/')
+        return unix_address(text, option, error);
+    const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
+    size_t length = colon ? (size_t)(colon - text) : 0;
+    bool is_bracketed = length > 1 && *text == '[' && colon[-1] == ']';
+    bool is_fine = (!colon || length) && length < sizeof host && *port && strlen(port) < 6 &&
+                   strspn(port, "0123456789") == strlen(port);
+    if (is_fine && length) {
+        memcpy(host, text + is_bracketed, length - 2 * is_bracketed);
+        host[length - 2 * is_bracketed] = 0;
+    }
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = (listens ? AI_PASSIVE : 0) | AI_NUMERICSERV},
+                    *found = NULL;
+    int failed = is_fine ? getaddrinfo(host, port, &hints, &found) : 0;
+    if (!is_fine)
+        iso_error_set(error, ISO_BAD_INPUT, "%s %s: no address; expected HOST:PORT, PORT or the path of a socket",
+                      option, text);
+    else if (failed)
+        iso_error_set(error, ISO_FAILED, "%s %s: %s", option, text, gai_strerror(failed));
+    return found;
+}
+
+void address_free(struct addrinfo *address)
+{
+    if (address && address->ai_flags & MARK_OWN) {
+        iso_free(address->ai_addr);
+        iso_free(address);
+    } else if (address) {
+        freeaddrinfo(address);
+    }
+}
+
+int address_listen(const struct addrinfo *address, const char *text, const char *option, int backlog, bool nonblocking,
+                   struct iso_error *error)
+{
+    int one = 1, fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | (nonblocking ? SOCK_NONBLOCK : 0), 0);
+    if (fd >= 0 && address->ai_family != AF_UNIX)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (fd >= 0 && !bind(fd, address->ai_addr, address->ai_addrlen) && !listen(fd, backlog))
+        return fd;
+    iso_error_set(error, ISO_FAILED, "%s %s: %s", option, text, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+unsigned address_port(int fd)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address = {0};
+    socklen_t size = sizeof address;
+    if (getsockname(fd, &address.any, &size))
+        return 0;
+    return address.any.sa_family == AF_INET    ? ntohs(address.v4.sin_port)
+           : address.any.sa_family == AF_INET6 ? ntohs(address.v6.sin6_port)
+                                               : 0;
+}

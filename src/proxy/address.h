@@ -1,0 +1,19 @@
+/* Where to listen and where to connect: HOST:PORT, [HOST]:PORT, PORT, or the path of a Unix socket. */
+#ifndef ISO_PROXY_ADDRESS_H
+#define ISO_PROXY_ADDRESS_H
+
+#include <netdb.h>
+#include <stdbool.h>
+
+#include "iso/error.h"
+
+/* NULL on error, which names `option`. address_free gives it back. `listens`: for oneself. */
+struct addrinfo *address_resolve(const char *text, const char *option, bool listens, struct iso_error *error);
+void address_free(struct addrinfo *address); /* NULL is allowed */
+
+/* A socket that listens; -1 on error. */
+int address_listen(const struct addrinfo *address, const char *text, const char *option, int backlog, bool nonblocking,
+                   struct iso_error *error);
+unsigned address_port(int fd); /* 0: none */
+
+#endif

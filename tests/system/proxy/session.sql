@@ -1,0 +1,55 @@
+-- What people type: errors, types, COPY, cursors, notices. The same with and without the proxy.
+\set VERBOSITY verbose
+TRUNCATE kv;
+INSERT INTO kv SELECT i, i * 10 FROM generate_series(1, 20) i;
+SELECT * FROM kv ORDER BY k;
+SELECT 'secret-in-the-data' AS s, k FROM kv WHERE k = 3;
+\gdesc
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT v FROM kv WHERE k = 1;
+SELECT v FROM kv WHERE k = 99;
+UPDATE kv SET v = v + 1 WHERE k = 1 RETURNING *;
+SAVEPOINT s;
+INSERT INTO kv VALUES (1, 1);
+SELECT 1;
+ROLLBACK TO s;
+SELECT count(*), sum(v), min(v), max(v) FROM kv WHERE k > 5;
+SELECT a.k, b.v FROM kv a JOIN kv b ON b.k = a.k + 1 ORDER BY 1 LIMIT 3;
+COMMIT;
+BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE;
+SELECT k FROM kv WHERE v BETWEEN 20 AND 60 ORDER BY k;
+INSERT INTO kv VALUES (100, 1);
+END;
+\copy kv TO STDOUT
+\copy kv FROM STDIN
+21	210
+22	220
+\.
+COPY kv FROM STDIN;
+bad	row
+\.
+SELECT * FROM nowhere;
+SELECT FROM WHERE;
+DO $$ BEGIN RAISE NOTICE 'hello %', 1; RAISE WARNING 'w'; END $$;
+PREPARE p(int) AS SELECT * FROM kv WHERE k = $1;
+EXECUTE p(4);
+SELECT name, statement, from_sql FROM pg_prepared_statements;
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT * FROM kv ORDER BY k;
+FETCH FORWARD 3 FROM c;
+FETCH PRIOR FROM c;
+CLOSE c;
+ROLLBACK;
+\set FETCH_COUNT 7
+SELECT * FROM kv ORDER BY k;
+\unset FETCH_COUNT
+SELECT 1 \; SELECT 2 \; SELECT k FROM kv WHERE k = 2;
+LISTEN x;
+CREATE TEMP TABLE tt AS SELECT 1 AS a;
+SELECT * FROM tt;
+EXPLAIN (COSTS OFF) SELECT * FROM kv WHERE k = 1;
+WITH w AS (DELETE FROM kv WHERE k > 20 RETURNING *) SELECT count(*) FROM w;
+SELECT $1, $2 \bind 1 2 \g
+VACUUM kv;
+DISCARD ALL;
+SHOW transaction_isolation;

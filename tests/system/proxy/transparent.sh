@@ -1,0 +1,86 @@
+#!/bin/bash
+# isochron-proxy before a real PostgreSQL: what a client sees is the same, byte by byte, with it and without it, while it records; and it
+# outlives hostile bytes, rows of a gigabyte, clients that stop reading, servers that die. TAP on stdout.
+#
+#   PROXY=build/isochron-proxy tests/system/proxy/transparent.sh [CONNECTIONS]    opened and closed, 1000
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+proxy=$(realpath "${PROXY:-$here/../../../${BUILD:-build}/isochron-proxy}")
+work=$(mktemp -d)
+chmod 755 "$work" # PostgreSQL's user must get in
+number=0
+. "$here/start.sh"
+
+stop_all() {
+    jobs -p | xargs -r kill 2>/dev/null
+    "$here/../postgres/cluster.sh" stop "$work/postgres"
+    [ -n "${KEEP:-}" ] && echo "# kept in $work" || rm -rf "$work"
+}
+trap stop_all EXIT
+
+database_start && psql -q -p "$direct" -c "CREATE TABLE kv (k int PRIMARY KEY, v int)"
+proxy_start --to "$work/records.jsonl"
+result $? "PostgreSQL and the proxy run" || exit 1
+
+# ---- the same bytes ----
+
+"$here/talk.py" "$direct" >"$work/direct" 2>&1
+"$here/talk.py" "$through" >"$work/through" 2>&1
+"$here/talk.py" "$through" >"$work/again" 2>&1
+[ "$(wc -l <"$work/direct")" -gt 1000 ] && cmp "$work/direct" "$work/through" && cmp "$work/direct" "$work/again"
+result $? "conversations of all kinds are the same, byte by byte: $(wc -l <"$work/direct") messages"
+[ "$(metric transactions_total)" -gt 10 ] && [ "$(metric positions_total)" -gt 10 ]
+result $? "while $(metric transactions_total) transactions were recorded, and $(metric positions_total) snapshots asked for"
+[ "$(metric questions_failed_total)" = 0 ]
+result $? "and no question failed"
+
+script() { # port: what psql shows
+    psql -X -a -p "$1" -v ON_ERROR_STOP=0 -f "$here/session.sql" 2>&1
+}
+script "$direct" >"$work/direct"
+script "$through" >"$work/through"
+cmp "$work/direct" "$work/through"
+result $? "so is what psql shows: $(wc -l <"$work/direct") lines"
+
+# ---- torture ----
+
+while read -r line; do
+    good=0
+    [ "${line%% *}" = ok ] || good=1
+    result $good "${line#* - }"
+done < <("$here/torture.py" "$through" "$status" "${1:-1000}")
+
+# ---- a server that dies in the middle of a row, and comes back ----
+
+PGCONNECT_TIMEOUT=10 psql -qAt -p "$through" -c "SELECT repeat('x', 1000) FROM generate_series(1, 3000000)" >"$work/null" 2>"$work/ended" &
+reader=$!
+sleep 1
+"$here/../postgres/cluster.sh" stop "$work/postgres"
+wait $reader
+[ $? != 0 ] && grep -q 'connection' "$work/ended"
+result $? "a server that dies in mid-row ends its sessions"
+PGCONNECT_TIMEOUT=10 psql -p "$through" -c "SELECT 1" >"$work/null" 2>"$work/refused"
+grep -q 'isochron-proxy cannot connect to the server' "$work/refused"
+result $? "while it is away clients are told so"
+"$here/../postgres/cluster.sh" start "$work/postgres" >"$work/null"
+[ "$(psql -qAt -p "$through" -c "SELECT 7")" = 7 ]
+result $? "and when it is back they go on"
+
+# ---- no recording any more ----
+
+kill -USR1 $proxy_process
+sleep 0.3
+before=$(metric statements_total)
+"$here/talk.py" "$direct" >"$work/direct" 2>&1
+"$here/talk.py" "$through" >"$work/through" 2>&1
+cmp "$work/direct" "$work/through" && [ "$(metric recording)" = 0 ] && [ "$(metric statements_total)" = "$before" ]
+result $? "after SIGUSR1 bytes are passed on and nothing is looked at"
+curl -sf -X PUT "http://127.0.0.1:$status/recording/on" >"$work/null"
+psql -qAt -p "$through" -c "SELECT v FROM kv WHERE k = 1" >"$work/null"
+[ "$(metric statements_total)" -gt "$before" ]
+result $? "until it is switched on again"
+! grep -q "secret-in-the-data" "$work/proxy.err" && ! curl -s "http://127.0.0.1:$status/status" | grep -q "secret-in-the-data"
+result $? "what it says of itself has no values in it"
+proxy_stop
+result $? "SIGTERM ends it"
+plan $number

@@ -1,0 +1,317 @@
+/* Conversations with a server that is played here: what is recorded of them, and what is asked. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "observe/observed.h"
+#include "tests/support/temporary.h"
+#include "tests/support/test.h"
+#include "wire/put.h"
+
+struct talk {
+    char path[TEST_PATH];
+    struct iso_recorder *recorder;
+    struct observe_shared shared;
+    struct observe_world *world;
+    struct observed *observed;
+    char asked[8]; /* types of the messages of the last question */
+};
+
+static void note_question(struct talk *talk, const struct iso_text *question)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < question->used && count < sizeof talk->asked - 1;) {
+        const uint8_t *at = (const uint8_t *)question->bytes + i;
+        talk->asked[count++] = (char)*at;
+        i += wire_length(at, at + WIRE_HEADER);
+    }
+    talk->asked[count] = 0;
+}
+
+static void client(struct talk *talk, char type, const char *body, size_t size)
+{
+    struct iso_text before = {0};
+    const struct wire_piece piece = {type, true, true, (const uint8_t *)body, (uint32_t)size};
+    observed_client(talk->observed, &piece, &before);
+    note_question(talk, &before);
+    iso_text_release(&before);
+}
+
+static void asks(struct talk *talk, const char *text)
+{
+    client(talk, 'Q', text, strlen(text) + 1);
+}
+
+/* A message of the server: strings as they stand, and whether it is sent on. */
+static bool server(struct talk *talk, char type, const void *body, size_t size)
+{
+    struct iso_text question = {0};
+    const struct wire_piece piece = {type, true, true, body, (uint32_t)size};
+    bool takes = observed_server_takes(talk->observed, type);
+    observed_server(talk->observed, &piece);
+    if (observed_asks(talk->observed, &question))
+        note_question(talk, &question);
+    iso_text_release(&question);
+    return !takes;
+}
+
+static void row(struct talk *talk, uint16_t count, const char *const *values)
+{
+    struct iso_text body = {0};
+    wire_put_u16(&body, count);
+    for (uint16_t i = 0; i < count; i++) {
+        wire_put_u32(&body, values[i] ? (uint32_t)strlen(values[i]) : UINT32_MAX);
+        iso_text_put(&body, values[i] ? values[i] : "");
+    }
+    server(talk, 'D', body.bytes, body.used);
+    iso_text_release(&body);
+}
+
+struct described {
+    uint32_t table;
+    uint16_t column;
+    uint32_t type;
+};
+
+static void describes(struct talk *talk, uint16_t count, const struct described *fields)
+{
+    struct iso_text body = {0};
+    wire_put_u16(&body, count);
+    for (uint16_t i = 0; i < count; i++) {
+        wire_put_text(&body, "any");
+        wire_put_u32(&body, fields[i].table);
+        wire_put_u16(&body, fields[i].column);
+        wire_put_u32(&body, fields[i].type);
+        wire_put_u16(&body, 4);
+        wire_put_u32(&body, UINT32_MAX);
+        wire_put_u16(&body, 0);
+    }
+    server(talk, 'T', body.bytes, body.used);
+    iso_text_release(&body);
+}
+
+static void completes(struct talk *talk, const char *tag, const char *status)
+{
+    server(talk, 'C', tag, strlen(tag) + 1);
+    if (status)
+        server(talk, 'Z', status, 1);
+}
+
+static void answers(struct talk *talk, uint16_t count, const char *const *values)
+{
+    assert_string_equal(talk->asked, "PBECCS");
+    *talk->asked = 0;
+    assert_false(server(talk, '1', "", 0));
+    assert_true(server(talk, 'N', "", 0)); /* a notice is the client's */
+    assert_false(server(talk, '2', "", 0));
+    row(talk, count, values);
+    assert_false(server(talk, 'C', "SELECT 1", 9));
+    assert_false(server(talk, '3', "", 0));
+    assert_false(server(talk, '3', "", 0));
+}
+
+static void begin(struct talk *talk)
+{
+    static const char startup[] = "user\0me\0database\0shop\0";
+    struct iso_error error = {0};
+    snprintf(talk->path, sizeof talk->path, "%s/observed.%d", temporary_folder(), (int)getpid());
+    unlink(talk->path);
+    talk->recorder = iso_recorder_new_file(talk->path, NULL, &error);
+    assert_non_null(talk->recorder);
+    observe_shared_init(&talk->shared, talk->recorder, "t");
+    talk->world = observe_world_new(&talk->shared);
+    talk->observed = observed_new(talk->world, 1, (const uint8_t *)startup, sizeof startup);
+    *talk->asked = 0;
+    assert_true(server(talk, 'R', "\0\0\0\0", 4));
+    assert_true(server(talk, 'S', "client_encoding\0UTF8\0", 21));
+    assert_true(server(talk, 'S', "standard_conforming_strings\0on\0", 31));
+    assert_true(server(talk, 'Z', "I", 1));
+    /* public.kv (k int primary key, v int), and the same table once more under another name */
+    assert_string_equal(talk->asked, "PBECCS");
+    assert_false(server(talk, '1', "", 0));
+    assert_false(server(talk, '2', "", 0));
+    row(talk, 10, (const char *const[]){"20000", "public", "kv", "true", "false", "1", "k", "23", "1", "true"});
+    row(talk, 10, (const char *const[]){"20000", "public", "kv", "true", "false", "2", "v", "23", "1", "true"});
+    row(talk, 10, (const char *const[]){"20001", "public", "seen", "false", "false", "1", "k", "23", "", "true"});
+    assert_false(server(talk, 'C', "SELECT 3", 9));
+    assert_false(server(talk, '3', "", 0));
+    assert_false(server(talk, '3', "", 0));
+    *talk->asked = 0;
+    assert_false(server(talk, 'Z', "I", 1));
+    assert_string_equal(talk->asked, "");
+}
+
+/* What was recorded, after the session's end. */
+static void end(struct talk *talk, const char *expected)
+{
+    observed_free(talk->observed);
+    iso_recorder_free(talk->recorder);
+    observe_world_free(talk->world);
+    observe_shared_release(&talk->shared);
+    size_t length;
+    char *text = test_read_file(talk->path, &length), *kept = text;
+    assert_non_null(text);
+    for (char *at = text; *at; at++) /* blank lines fill pages */
+        if (*at != '\n' || (kept > text && kept[-1] != '\n'))
+            *kept++ = *at;
+    *kept = 0;
+    assert_string_equal(text, expected);
+    free(text);
+    unlink(talk->path);
+}
+
+static const struct described both[] = {{20000, 1, 23}, {20000, 2, 23}};
+
+static void selects(struct talk *talk, const char *text, const char *key, const char *value, const char *status)
+{
+    asks(talk, text);
+    describes(talk, 2, both);
+    if (key)
+        row(talk, 2, (const char *const[]){key, value});
+    completes(talk, key ? "SELECT 1" : "SELECT 0", status);
+}
+
+static void a_transaction_has_its_position_and_its_xid(void **state)
+{
+    (void)state;
+    struct talk talk;
+    begin(&talk);
+    asks(&talk, "BEGIN ISOLATION LEVEL REPEATABLE READ");
+    completes(&talk, "BEGIN", "T");
+    assert_string_equal(talk.asked, ""); /* no snapshot yet */
+    selects(&talk, "SELECT k, v FROM kv WHERE k = 7", "7", "5", "T");
+    answers(&talk, 2, (const char *const[]){"10:12:11", "repeatable read"});
+    assert_false(server(&talk, 'Z', "T", 1));
+    asks(&talk, "UPDATE kv SET v = 6 WHERE k = 7");
+    completes(&talk, "UPDATE 1", "T");
+    selects(&talk, "SELECT k, v FROM kv WHERE k = 8", NULL, NULL, "T");
+    assert_string_equal(talk.asked, ""); /* once */
+    asks(&talk, "COMMIT");
+    answers(&talk, 1, (const char *const[]){"15"});
+    assert_false(server(&talk, 'Z', "T", 1));
+    completes(&talk, "COMMIT", "I");
+    end(&talk,
+        "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"r\",\"row\":\"public.kv/7\",\"cells\":{\"v\":\"5\"}},"
+        "{\"t\":\"w\",\"row\":\"public.kv/7\"},{\"t\":\"r\",\"row\":\"public.kv/8\",\"v\":null}],\"xid\":\"15\","
+        "\"snapshot\":\"10:12:11\",\"writes\":\"cdc\",\"status\":\"committed\"}\n");
+}
+
+static void at_read_committed_nothing_is_asked_of_a_reader(void **state)
+{
+    (void)state;
+    struct talk talk;
+    begin(&talk);
+    asks(&talk, "BEGIN ISOLATION LEVEL READ COMMITTED");
+    completes(&talk, "BEGIN", "T");
+    selects(&talk, "SELECT k, v FROM kv WHERE k = 7", "7", "5", "T");
+    assert_string_equal(talk.asked, "");
+    asks(&talk, "COMMIT");
+    assert_string_equal(talk.asked, "");
+    completes(&talk, "COMMIT", "I");
+    selects(&talk, "SELECT k, v FROM kv WHERE v > 4", "7", "5", "I");
+    end(&talk,
+        "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"r\",\"row\":\"public.kv/7\",\"cells\":{\"v\":\"5\"}}],"
+        "\"status\":\"committed\"}\n"
+        "{\"sid\":\"t/1\",\"tid\":\"t/1.1\",\"sno\":1,\"ops\":[{\"t\":\"q\",\"table\":\"public.kv\",\"where\":\"\\\"v\\\" > 4\","
+        "\"rows\":{\"7\":{\"v\":\"5\"}}}],\"status\":\"committed\"}\n");
+}
+
+/* What failed, what was rolled back, what may be old, what stands twice, and what another connection may mean. */
+static void what_is_not_certain_is_left_out(void **state)
+{
+    (void)state;
+    struct talk talk;
+    begin(&talk);
+    asks(&talk, "BEGIN ISOLATION LEVEL READ COMMITTED");
+    completes(&talk, "BEGIN", "T");
+    asks(&talk, "SAVEPOINT a");
+    completes(&talk, "SAVEPOINT", "T");
+    selects(&talk, "SELECT k, v FROM kv WHERE k = 1", "1", "1", "T");
+    asks(&talk, "SELECT k, v FROM kv WHERE k = 2");
+    describes(&talk, 2, both);
+    row(&talk, 2, (const char *const[]){"2", "2"});
+    server(&talk, 'E', "SERROR\0\0", 9);
+    server(&talk, 'Z', "E", 1);
+    asks(&talk, "ROLLBACK TO a");
+    completes(&talk, "ROLLBACK", "T");
+    selects(&talk, "SELECT a.k, a.v FROM kv a, kv b WHERE a.k = b.k", "3", "3", "T");
+    selects(&talk, "WITH x AS (UPDATE kv SET v = 4 RETURNING k, v) SELECT k, v FROM x", "4", "4", "T");
+    selects(&talk, "SELECT k, v FROM kv GROUP BY ROLLUP (k, v)", "5", "5", "T");
+    asks(&talk, "DECLARE c CURSOR FOR SELECT k, v FROM kv");
+    completes(&talk, "DECLARE CURSOR", "T");
+    asks(&talk, "UPDATE kv SET v = 9 WHERE k = 6");
+    completes(&talk, "UPDATE 1", "T");
+    asks(&talk, "FETCH 1 FROM c");
+    describes(&talk, 2, both);
+    row(&talk, 2, (const char *const[]){"6", "6"});
+    completes(&talk, "FETCH 1", "T");
+    selects(&talk, "SELECT k, v FROM kv WHERE k = 7", "7", "7", "T");
+    asks(&talk, "ROLLBACK");
+    completes(&talk, "ROLLBACK", "I");
+    end(&talk, "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"w\",\"row\":\"public.kv/6\"},"
+               "{\"t\":\"r\",\"row\":\"public.kv/7\",\"cells\":{\"v\":\"7\"}}],\"status\":\"aborted\"}\n");
+}
+
+static void a_connection_that_is_lost_in_commit_leaves_it_unknown(void **state)
+{
+    (void)state;
+    struct talk talk;
+    begin(&talk);
+    asks(&talk, "BEGIN ISOLATION LEVEL READ COMMITTED");
+    completes(&talk, "BEGIN", "T");
+    asks(&talk, "DELETE FROM kv WHERE k = 6");
+    completes(&talk, "DELETE 1", "T");
+    asks(&talk, "COMMIT");
+    answers(&talk, 1, (const char *const[]){"15"});
+    assert_false(server(&talk, 'Z', "T", 1));
+    end(&talk,
+        "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"d\",\"k\":\"public.kv/6\"}],\"xid\":\"15\","
+        "\"writes\":\"cdc\",\"status\":\"unknown\"}\n");
+}
+
+static void prepared_statements_have_parameters_and_portals(void **state)
+{
+    (void)state;
+    struct talk talk;
+    begin(&talk);
+    static const char parse[] = "s\0SELECT k, v FROM kv WHERE k = $1\0\0\1\0\0\0\x17",
+                      bind[] = "\0s\0\0\1\0\1\0\1\0\0\0\4\0\0\0\7\0\0", describe[] = "P\0", execute[] = "\0\0\0\0\0";
+    client(&talk, 'P', parse, sizeof parse - 1);
+    client(&talk, 'B', bind, sizeof bind - 1);
+    client(&talk, 'D', describe, sizeof describe - 1);
+    client(&talk, 'E', execute, sizeof execute - 1);
+    client(&talk, 'S', "", 0);
+    assert_true(server(&talk, '1', "", 0));
+    assert_true(server(&talk, '2', "", 0));
+    describes(&talk, 1, both + 1); /* the key is not in the result: WHERE has it */
+    row(&talk, 1, (const char *const[]){"5"});
+    completes(&talk, "SELECT 1", "I");
+    assert_false(observed_is_over(talk.observed));
+    end(&talk,
+        "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"r\",\"row\":\"public.kv/7\",\"cells\":{\"v\":\"5\"}}],"
+        "\"status\":\"committed\"}\n");
+}
+
+static void an_answer_that_does_not_fit_ends_the_observing(void **state)
+{
+    (void)state;
+    struct talk talk;
+    begin(&talk);
+    asks(&talk, "SELECT 1");
+    assert_true(server(&talk, '2', "", 0));
+    assert_true(observed_is_over(talk.observed));
+    end(&talk, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_transaction_has_its_position_and_its_xid),
+        cmocka_unit_test(at_read_committed_nothing_is_asked_of_a_reader),
+        cmocka_unit_test(what_is_not_certain_is_left_out),
+        cmocka_unit_test(a_connection_that_is_lost_in_commit_leaves_it_unknown),
+        cmocka_unit_test(prepared_statements_have_parameters_and_portals),
+        cmocka_unit_test(an_answer_that_does_not_fit_ends_the_observing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
