@@ -5,6 +5,7 @@
 #include "aion/aion.h"
 #include "base/memory.h"
 #include "chronos/chronos.h"
+#include "judge/split.h"
 #include "iso/weak.h"
 #include "rowsets/rowsets.h"
 
@@ -153,6 +154,8 @@ static enum iso_status ask_polygraph(const struct iso_judge_options *options, bo
     iso_polygraph_result_init(&judgement->result);
     if (iso_level_judged_by(iso_model_level(order->model), ISO_BY_WEAK))
         return iso_weak_check(judgement->history, order, &judgement->result, error);
+    if (order->model == ISO_MODEL_PC)
+        return iso_split_check(judgement->history, order, &judgement->result, error);
     return versions_by_commit ? ask_without_touches(judgement, error)
                               : iso_polygraph_check(judgement->history, order, &judgement->result, error);
 }
