@@ -5,6 +5,7 @@
 #include "bytes/whole_file.h"
 #include "prove/proof.h"
 #include "prove/report.h"
+#include "prove_sql/read.h"
 
 struct prove {
     const char *levels; /* names with commas between; NULL: all */
@@ -82,6 +83,8 @@ static enum iso_status exit_status(const struct prove *prove, const struct iso_p
 enum iso_status app_prove_read(struct app *app, struct iso_prove_program *program, const char *name, const char *text,
                                size_t length, uint32_t repeats)
 {
+    if (iso_prove_is_sql(text, length))
+        return iso_prove_read_sql(program, name, text, length, repeats, 0, &app->error);
     return iso_prove_read_core(program, name, text, length, repeats, &app->error);
 }
 

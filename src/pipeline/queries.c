@@ -29,6 +29,30 @@ static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
     return type;
 }
 
+/* In which order a key has its columns no message says: so only keys of one column have a type. */
+static void key_of(void *context, struct iso_json_text table, struct iso_rowsets_key *key)
+{
+    struct iso_pipeline *pipeline = context;
+    const struct route *route = routes_find(&pipeline->routes, table.at, table.length);
+    struct iso_json_text column = {NULL, 0};
+    key->parts = 0;
+    if (route && route->decoder->class->key_column)
+        column.at = route->decoder->class->key_column(route->decoder, table.at, table.length, &column.length);
+    if (!column.at)
+        return;
+    *key = (struct iso_rowsets_key){.parts = 1, .columns = {column}, .types = {type_of(context, table, column)}};
+    /* Texts and integers may be mixed, and collation= is said of texts. */
+    if (key->types[0].value.kind == ISO_VALUE_UNKNOWN)
+        key->types[0].text = ISO_TEXT_COLLATED;
+}
+
+static void know_columns(struct iso_pipeline *pipeline, struct iso_rowsets_options *options)
+{
+    options->type_of = type_of;
+    options->key_of = key_of;
+    options->context = pipeline;
+}
+
 /* ---- what is found ---- */
 
 static iso_atom keep_text(struct iso_atoms *atoms, struct iso_json_text text)
@@ -115,9 +139,8 @@ void pipeline_need_queries(struct iso_pipeline *pipeline)
     options.scan_limit = pipeline->options.scan_limit;
     options.initial_is_known = !pipeline->join || iso_join_initial_is_known(pipeline->join);
     options.ranges = pipeline->queries.of_ranges;
-    options.type_of = type_of;
     options.on_finding = report_finding;
-    options.context = pipeline;
+    know_columns(pipeline, &options);
     pipeline->queries.engine = iso_rowsets_new(&options);
 }
 
@@ -125,8 +148,7 @@ void iso_pipeline_imply_queries(struct iso_pipeline *pipeline, struct iso_histor
 {
     struct iso_rowsets_options options;
     iso_rowsets_options_init(&options);
-    options.type_of = type_of;
-    options.context = pipeline;
+    know_columns(pipeline, &options);
     iso_rowsets_imply(finished, &options);
 }
 
