@@ -14,14 +14,9 @@
 struct prove {
     const char *levels; /* names with commas between; NULL: all */
     uint32_t instances, unroll;
-<<<<<<< HEAD
-    uint64_t timeout;            /* milliseconds; 0: none */
-    const char *evidence, *smt2; /* files, or NULL */
-    const char *psql;            /* likewise */
-=======
     uint64_t timeout;                      /* milliseconds; 0: none */
     const char *evidence, *smt2, *history; /* files, a folder, or NULL */
->>>>>>> main
+    const char *psql;                      /* a file, or NULL */
     bool json;
     struct iso_prove_options options;
 };

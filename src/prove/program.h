@@ -164,6 +164,7 @@ struct iso_prove_program {
     char *source; /* its text */
     size_t source_length;
     bool sql;
+    bool frees_keys; /* some unique key is freed by one statement and inserted by another */
     struct {
         struct iso_prove_expression *list;
         uint32_t count, capacity;

@@ -66,6 +66,7 @@ struct table {
     int64_t *initial; /* initial_count * column_count; INT64_MIN: NULL */
     uint32_t initial_count, initial_capacity;
     bool deletes;               /* some DELETE is of it */
+    bool frees, inserts;        /* a unique key is freed; one is taken */
     uint32_t slots, next_slots; /* for the INSERTs of all instances: of this round, of the next */
     uint32_t ir;                /* this round */
     struct iso_prove_span span;

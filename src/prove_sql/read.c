@@ -275,6 +275,9 @@ static void lower_rounds(struct lowering *lowering)
         refuse(lowering, 0, "the number of rows that are inserted cannot be found");
     if (failed(lowering))
         return;
+    for (uint32_t i = 0; i < lowering->table_count; i++)
+        lowering->program->frees_keys |=
+            lowering->tables[i].frees && lowering->tables[i].inserts && lowering->call_count * lowering->repeats > 1;
     add_instances(lowering);
     add_ranges(lowering);
     add_rules(lowering);

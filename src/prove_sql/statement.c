@@ -508,6 +508,7 @@ static uint32_t claim_keys(struct lowering *lowering, struct table *table, const
             bool always = constant_of(lowering, has, &number);
             if (has == NONE)
                 continue;
+            table->inserts = true;
             if (!always)
                 outer = enter(lowering, &block);
             *taken = make_constant(lowering, 1);
@@ -774,6 +775,8 @@ static uint32_t change_row(struct lowering *lowering, const struct change *chang
                 uint32_t before_null, after_null;
                 if (unique->generated || unique->table == NONE || !(change->deletes || changes_key(unique, set)))
                     continue;
+                table->frees = true;
+                table->inserts = table->inserts || !change->deletes;
                 uint32_t before = settle(lowering, cell_of_key(lowering, unique, old, &before_null));
                 uint32_t after = NONE;
                 if (!change->deletes)
