@@ -63,6 +63,7 @@ WORKLOAD := $(BUILD)/polygraph-workload
 ABLATION := $(BUILD)/polygraph-ablation
 DECODERS := $(BUILD)/decoders
 JOINED := $(BUILD)/joined
+FORWARDER := $(BUILD)/forwarder
 SOAK_PRODUCER := $(BUILD)/soak-producer
 SOAK_REPORT := $(BUILD)/soak-report
 
@@ -209,6 +210,10 @@ $(BROKER): $(call objects,bench/embedded_broker.c) $(C11_THREADS) $(LIBRARY)
 # Decoders by themselves, and a change stream from its messages to its verdicts.
 $(DECODERS) $(JOINED): $(BUILD)/%: $(BUILD)/obj/bench/%.o $(TEST_SUPPORT) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
+
+# What isochron-proxy is compared with.
+$(FORWARDER): $(call objects,bench/forwarder.c)
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ -o $@
 
 # A client that never stops, and what its run says.
 $(SOAK_PRODUCER) $(SOAK_REPORT): $(BUILD)/soak-%: $(BUILD)/obj/bench/soak_%.o $(C11_THREADS) $(LIBRARY)
@@ -398,6 +403,10 @@ bench-ablation: ## Polygraph without each of its ways to find an order, on real 
 bench-polygraph: ## Black-box checking: speed, growth, what each step is worth, in build/bench/polygraph.md; ONLY=growth
 	@$(MAKE) -s -j$(JOBS) all $(WORKLOAD)
 	@BUILD=$(BUILD) bench/polygraph.sh $(ONLY)
+
+.PHONY: bench-proxy
+bench-proxy: all $(FORWARDER) ## What isochron-proxy costs beside a forwarder of bytes: pgbench by turns, on a PostgreSQL of its own; minutes
+	@BUILD=$(BUILD) bench/proxy.sh
 
 .PHONY: bench-stores
 bench-stores: $(STORES) ## The store of cold keys beside LMDB and RocksDB (3M keys; some minutes); needs deps

@@ -194,7 +194,8 @@ struct asking {
     const struct statement_input *input;
     const struct catalog_table *table;
     const char *alias;
-    bool alone; /* columns need no name before them */
+    bool alone;   /* columns need no name before them */
+    bool keyless; /* columns of the key are none of a condition's: what is said of them is bounds */
 };
 
 static const struct catalog_column *column_of(const struct asking *asking, const PgQuery__Node *node)
@@ -209,7 +210,7 @@ static bool put_column(const struct asking *asking, struct iso_text *text, const
                        const struct catalog_column **column)
 {
     *column = column_of(asking, node);
-    if (!*column)
+    if (!*column || (asking->keyless && (*column)->is_key))
         return false;
     put_quoted(text, (*column)->name, '"');
     return true;
