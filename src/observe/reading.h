@@ -55,7 +55,15 @@ struct statement_input {
     const struct spelling *spelling;
 };
 
-enum reading_mode { READING_NOTHING, READING_ROWS_ONLY, READING_POINT, READING_POINTS, READING_SET, READING_BAG, READING_AGGREGATES };
+enum reading_mode {
+    READING_NOTHING,
+    READING_ROWS_ONLY,
+    READING_POINT,
+    READING_POINTS,
+    READING_SET,
+    READING_BAG,
+    READING_AGGREGATES
+};
 
 struct reading_part {
     int field;      /* of the result; -1: a fixed value */
@@ -81,7 +89,7 @@ struct reading {
     uint32_t source_count;
     struct reading_source *sources; /* READING_TABLES */
     struct iso_text texts, condition, values;
-    char *from, *to; /* bounds of the key; NULL: open */
+    char *from, *to;                                   /* bounds of the key; NULL: open */
     uint32_t points[READING_POINTS_MOST], point_count; /* of POINTS: keys in `texts` */
     bool found[READING_POINTS_MOST];
     const struct result_fields *fields;

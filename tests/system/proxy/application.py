@@ -11,7 +11,7 @@ import time
 
 import psycopg
 import sqlalchemy
-from sqlalchemy import Column, Integer, MetaData, Numeric, String, Table, and_, func, select
+from sqlalchemy import Column, Integer, MetaData, String, Table, and_, func, select
 
 PORT, DATABASE, LEVEL, MANY = int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
 SESSIONS = int(sys.argv[5]) if len(sys.argv) > 5 else 8
@@ -21,8 +21,8 @@ ACCOUNTS = 20
 metadata = MetaData()
 accounts = Table("accounts", metadata, Column("id", Integer, primary_key=True), Column("owner", String), Column("balance", Integer))
 orders = Table("orders", metadata, Column("id", Integer, primary_key=True), Column("account", Integer), Column("status", String),
-               Column("amount", Numeric(10, 2)))
-counts = {"committed": 0, "failed": 0, "reads": 0}
+               Column("amount", Integer))
+counts = {"committed": 0, "failed": 0}
 lock = threading.Lock()
 
 

@@ -132,7 +132,8 @@ static void begin(struct talk *talk)
     assert_false(server(talk, '2', "", 0));
     row(talk, 11, (const char *const[]){"20000", "public", "kv", "true", "false", "1", "k", "23", "1", "true", "true"});
     row(talk, 11, (const char *const[]){"20000", "public", "kv", "true", "false", "2", "v", "23", "1", "true", "true"});
-    row(talk, 11, (const char *const[]){"20001", "public", "seen", "false", "false", "1", "k", "23", "", "true", "true"});
+    row(talk, 11,
+        (const char *const[]){"20001", "public", "seen", "false", "false", "1", "k", "23", "", "true", "true"});
     assert_false(server(talk, 'C', "SELECT 3", 9));
     assert_false(server(talk, '3', "", 0));
     assert_false(server(talk, '3', "", 0));
