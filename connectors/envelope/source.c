@@ -377,6 +377,16 @@ struct iso_value_type iso_change_source_value_type(const struct iso_decoder *dec
     return iso_table_value(&source->seen, seen, (struct iso_json_text){column, column_length});
 }
 
+const char *iso_change_source_key_column(const struct iso_decoder *decoder, const char *table, size_t length,
+                                         size_t *column_length)
+{
+    const struct iso_tables *tables = &((const struct iso_change_source *)decoder)->seen;
+    const struct iso_table *seen = iso_tables_seen(tables, table, length);
+    struct iso_json_text column = seen ? iso_table_key(tables, seen) : (struct iso_json_text){NULL, 0};
+    *column_length = column.length;
+    return column.at;
+}
+
 uint32_t iso_change_source_types_known(const struct iso_decoder *decoder)
 {
     return ((const struct iso_change_source *)decoder)->seen.types;

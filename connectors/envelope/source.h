@@ -98,6 +98,8 @@ enum iso_column_coverage iso_change_source_covers_column(const struct iso_decode
 /* A decoder's `value_type` and `types_known`. */
 struct iso_value_type iso_change_source_value_type(const struct iso_decoder *decoder, const char *table, size_t length,
                                                    const char *column, size_t column_length);
+const char *iso_change_source_key_column(const struct iso_decoder *decoder, const char *table, size_t length,
+                                         size_t *column_length);
 uint32_t iso_change_source_types_known(const struct iso_decoder *decoder);
 
 /* A decoder's `archive`: what its tables have shown. */
@@ -109,7 +111,7 @@ void iso_change_source_archive(struct iso_decoder *decoder, struct iso_archive *
         .kind = name, .create = creates, .decode = iso_change_source_decode, .destroy = destroys,                      \
         .archive = iso_change_source_archive, .covers = iso_change_source_covers,                                      \
         .covers_column = iso_change_source_covers_column, .value_type = iso_change_source_value_type,                  \
-        .types_known = iso_change_source_types_known                                                                   \
+        .key_column = iso_change_source_key_column, .types_known = iso_change_source_types_known                       \
     }
 
 /* The atom of the sender's name, which mostly is that of the message before. */

@@ -174,6 +174,7 @@ static void learn_columns(struct iso_tables *tables, const struct iso_table *tab
         if (!column->type)
             column->type = type_of(cell, typed);
         column->nullable |= cell->is_nullable || cell->kind == ISO_CELL_NULL;
+        column->is_key |= cell->is_key;
         learn_value(tables, column, cell->value);
     }
 }
@@ -221,6 +222,19 @@ struct iso_value_type iso_table_value(const struct iso_tables *tables, const str
     const struct iso_cell cell = {.name = column.at, .name_length = (uint32_t)column.length};
     const struct iso_table_column *known = find_column(tables, table, &cell, 0);
     return known ? known->value : (struct iso_value_type){0};
+}
+
+struct iso_json_text iso_table_key(const struct iso_tables *tables, const struct iso_table *table)
+{
+    struct iso_json_text key = {NULL, 0};
+    for (uint32_t i = table->first; i < table->first + table->count; i++) {
+        const struct iso_table_column *column = &tables->columns[i];
+        if (column->is_key && key.at)
+            return (struct iso_json_text){NULL, 0};
+        if (column->is_key)
+            key = (struct iso_json_text){tables->texts.bytes + column->name, column->length};
+    }
+    return key;
 }
 
 /* ---- before images ---- */

@@ -24,7 +24,7 @@ enum { ISO_TABLES_MAX = 4096, ISO_TABLES_COLUMNS_MAX = 1 << 17, ISO_TABLES_BYTES
 struct iso_table_column {
     uint32_t name, length; /* in the texts */
     uint32_t type;         /* values/row.h; 0: only nulls were seen */
-    uint32_t nullable;
+    uint16_t nullable, is_key;
     struct iso_value_type value; /* ANY: its schemas do not agree */
 };
 
@@ -64,6 +64,9 @@ bool iso_table_changes(struct iso_tables *tables, struct iso_table *table, const
 /* What values of the column are, by the schemas of all rows so far. UNKNOWN: none said it. */
 struct iso_value_type iso_table_value(const struct iso_tables *tables, const struct iso_table *table,
                                       struct iso_json_text column);
+
+/* The column that is the key, by the rows so far; `at` NULL: there are several, or none. */
+struct iso_json_text iso_table_key(const struct iso_tables *tables, const struct iso_table *table);
 
 /* Whether the row before, which has cells unless the source sent null, can be relied on. Learns from updates.
  * `position`: zeros if it is not known. */

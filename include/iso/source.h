@@ -177,6 +177,10 @@ struct iso_decoder_class {
      * ISO_VALUE_ROW where that is the whole row. NULL: they say nothing. */
     struct iso_value_type (*value_type)(const struct iso_decoder *decoder, const char *table, size_t length,
                                         const char *column, size_t column_length);
+    /* The name of the column that is the key of `table`, or NULL: it is not known, or there are several. Valid until the
+     * next message. NULL: it never is known. */
+    const char *(*key_column)(const struct iso_decoder *decoder, const char *table, size_t length,
+                              size_t *column_length);
     /* Where the decoder has cells: what it says of a column of a table that it covers. */
     enum iso_column_coverage (*covers_column)(const struct iso_decoder *decoder, const char *table, size_t length,
                                               const char *column, size_t column_length);

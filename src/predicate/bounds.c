@@ -49,7 +49,7 @@ static bool unescape(struct iso_json_text part, struct iso_text *out)
     return true;
 }
 
-/* Without a type: an integer, or a text. */
+/* Without a schema: an integer, or a text. */
 static struct iso_scalar read_untyped(struct iso_scalar_type type, struct iso_json_text text)
 {
     bool negative = text.length && *text.at == '-';
@@ -61,9 +61,10 @@ static struct iso_scalar read_untyped(struct iso_scalar_type type, struct iso_js
     return iso_scalar_read(type, text);
 }
 
+/* A schema that says "string" is one: whether digits are in the order of their bytes or by size only both can say. */
 static bool is_untyped(const struct iso_scalar_type *type)
 {
-    return type->value.kind == ISO_VALUE_UNKNOWN || type->value.kind == ISO_VALUE_ANY;
+    return type->value.kind == ISO_VALUE_UNKNOWN;
 }
 
 static struct iso_scalar read_part(const struct iso_scalar_type *type, struct iso_json_text text)

@@ -335,8 +335,8 @@ static void make(struct prove_bits *bits, uint32_t number)
     }
 }
 
-/* An input stays within its range, which need not end at a power of two. */
-static void bound_input(struct prove_bits *bits, uint32_t number)
+/* A variable stays within its range, which need not end at a power of two. */
+static void bound_variable(struct prove_bits *bits, uint32_t number)
 {
     const struct prove_term *term = &bits->terms->list[number];
     uint32_t width = bits->width[number];
@@ -420,9 +420,12 @@ void prove_bits_encode(struct prove_bits *bits, const struct prove_encoding *enc
     for (uint32_t i = 0; i < terms->count && !asked_to_stop(bits, i); i++)
         if (needed[i])
             make(bits, i);
-    for (uint32_t i = 0; i < program->inputs.count && !bits->stopped; i++)
+    for (uint32_t i = 0; bits->all_bounded && i < terms->count && !bits->stopped; i++)
+        if (needed[i] && terms->list[i].op == PROVE_VARIABLE)
+            bound_variable(bits, i);
+    for (uint32_t i = 0; !bits->all_bounded && i < program->inputs.count && !bits->stopped; i++)
         if (terms->list[encoding->system->inputs[i]].op == PROVE_VARIABLE)
-            bound_input(bits, encoding->system->inputs[i]);
+            bound_variable(bits, encoding->system->inputs[i]);
     for (uint32_t i = 0; i < encoding->constraints.count && !asked_to_stop(bits, i); i++)
         put_constraint(bits, encoding, &encoding->constraints.list[i]);
     iso_free(needed);

@@ -33,6 +33,7 @@ struct prove_bits {
     uint32_t made; /* terms that the two have room for */
     struct prove_gate *gates;
     uint32_t gate_slots, gate_count;
+    bool all_bounded; /* every variable stays within its range; else those of inputs, as reads do by what they read */
     bool (*stop)(void *context); /* asked now and then; or NULL. Once true, what was made is not to be used */
     void *stop_context;
     bool stopped;

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "iso/error.h"
+#include "prove/induct.h"
 #include "prove/solve.h"
 
 enum { FALSE_TERM, TRUE_TERM };
@@ -31,6 +32,8 @@ void iso_prove_result_release(struct iso_prove_result *result)
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
         if (result->answers[i].shown)
             iso_prove_execution_release(&result->answers[i].execution);
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
+        iso_free(result->answers[i].not_any);
     for (uint32_t i = 0; i < result->warnings.count; i++)
         iso_free(result->warnings.list[i]);
     iso_free(result->warnings.list);
@@ -69,37 +72,6 @@ static enum iso_prove_level weakest(const struct iso_prove_options *options)
 
 /* ---- what makes the question senseless ---- */
 
-/* Values that make a term true, among those that the inputs may have: an encoding without transactions. */
-static enum iso_solver_answer ask_start(struct prove_system *system, const uint32_t *terms, uint32_t count,
-                                        struct iso_prove_execution *execution)
-{
-    struct prove_question question = {.encoding = {.system = system}};
-    for (uint32_t i = 0; i < count; i++)
-        if (terms[i] == FALSE_TERM)
-            return ISO_SOLVER_FALSE;
-    prove_bits_init(&question.bits, &system->terms);
-    question.bits.stop = system->stop;
-    question.bits.stop_context = system->stop_context;
-    prove_bits_encode(&question.bits, &question.encoding, terms, count);
-    question.solver = iso_solver_new();
-    iso_solver_set_stop(question.solver, system->stop, system->stop_context);
-    size_t first = 0;
-    for (size_t i = 0; i < question.bits.clauses.count && !question.bits.stopped; i++)
-        if (!question.bits.clauses.list[i]) {
-            iso_solver_clause(question.solver, question.bits.clauses.list + first, (uint32_t)(i - first));
-            first = i + 1;
-        }
-    enum iso_solver_answer answer =
-        question.bits.stopped ? ISO_SOLVER_STOPPED : prove_question_ask(&question, terms, count);
-    if (answer == ISO_SOLVER_TRUE) {
-        iso_prove_execution_init(execution, system->program, ISO_PROVE_SER);
-        prove_question_inputs(&question, execution);
-    }
-    iso_solver_free(question.solver);
-    prove_bits_release(&question.bits);
-    return answer;
-}
-
 static void put_inputs(const struct iso_prove_execution *execution, struct iso_text *text)
 {
     const struct iso_prove_program *program = execution->program;
@@ -119,7 +91,7 @@ static void check_start(struct prover *prover, struct prove_system *system)
         if (program->rules.list[i].kind == ISO_PROVE_ASSUME)
             first = program->rules.list[i].span;
     if (system->assumed != TRUE_TERM)
-        answer = ask_start(system, &system->assumed, 1, &execution);
+        answer = prove_ask_terms(system, &system->assumed, 1, &execution);
     if (system->assumed != TRUE_TERM && answer == ISO_SOLVER_TRUE)
         iso_prove_execution_release(&execution);
     if (answer == ISO_SOLVER_FALSE) {
@@ -131,7 +103,7 @@ static void check_start(struct prover *prover, struct prove_system *system)
         uint32_t wrong[] = {prove_not(&system->terms, system->at_start[i]), system->assumed};
         if (wrong[0] == FALSE_TERM)
             continue;
-        answer = ask_start(system, wrong, 2, &execution);
+        answer = prove_ask_terms(system, wrong, 2, &execution);
         if (answer != ISO_SOLVER_TRUE)
             continue;
         struct iso_text text = {0};
@@ -222,6 +194,17 @@ static void decide(struct prover *prover, enum iso_prove_level level)
     result->asked[level] = true;
 }
 
+/* What holds for these instances: perhaps for any number. */
+static void decide_any(struct prover *prover, enum iso_prove_level level)
+{
+    struct iso_prove_answer *answer = &prover->result->answers[level];
+    bool can = level == ISO_PROVE_SER || level == ISO_PROVE_SI || level == ISO_PROVE_PC;
+    if (!prover->options->any_number || !can || !prover->result->asked[level] || answer->outcome != ISO_HOLDS)
+        return;
+    answer->any_number = prove_induct(prover->program, level, prover->options->unroll, time_is_up, prover,
+                                      &answer->not_any, prover->error) == ISO_HOLDS;
+}
+
 static void summarise(struct iso_prove_result *result)
 {
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
@@ -252,6 +235,8 @@ enum iso_status iso_prove(const struct iso_prove_program *program, const struct 
         check_start(&prover, &prover.systems[least == ISO_PROVE_RC]);
     for (size_t i = 0; i < sizeof order / sizeof *order && error->status == ISO_OK; i++)
         decide(&prover, order[i]);
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS && error->status == ISO_OK; i++)
+        decide_any(&prover, i);
     if (error->status == ISO_OK) {
         warn_outside(&prover, &prover.systems[least == ISO_PROVE_RC], least);
         summarise(result);

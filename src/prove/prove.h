@@ -19,6 +19,7 @@ struct iso_prove_options {
     bool levels[ISO_PROVE_LEVELS]; /* which are asked */
     uint32_t unroll;               /* rounds of loops whose bounds are not constant; 0: such loops are refused */
     double seconds;                /* 0: as long as it takes */
+    bool any_number;               /* ser, si, pc: for any number of transactions, too (induct.h) */
     bool apart;                    /* a question for each level, whatever the others' answers */
 };
 
@@ -27,6 +28,8 @@ struct iso_prove_answer {
     const char *reason; /* why it is undecided */
     bool shown;         /* violated, and here is the execution */
     struct iso_prove_execution execution;
+    bool any_number; /* holds for any number of transactions */
+    char *not_any;   /* why that is not known, if it was asked */
 };
 
 struct iso_prove_result {

@@ -309,7 +309,7 @@ static void begin_statement(struct replay *replay, uint32_t number)
     replay->any = true;
     event(replay, (struct iso_prove_event){.kind = ISO_PROVE_BEGINS, .cell = ISO_NONE, .from = ISO_NONE, .seen = seen});
     for (uint32_t i = 0; i < execution->count; i++)
-        if (seen && !seen[i] && replay->sees[i] && !execution->aborted[replay->instance])
+        if (seen && !seen[i] && replay->sees[i] && !execution->aborted[i])
             replay->wrong = "a statement does not see what an earlier one saw, or whom its claims waited for";
     if (seen)
         memcpy(replay->seen, seen, execution->count * sizeof *seen);
@@ -368,10 +368,10 @@ static void start_seeing(struct replay *replay)
     uint32_t last = 0, count = execution->count;
     memset(replay->sees, 0, count * sizeof *replay->sees);
     for (uint32_t i = 0; i < count; i++)
-        if (prove_before(replay->program, i, replay->instance) && replay->place[i] + 1 > last)
+        if (prove_before(replay->program, i, replay->instance) && !execution->aborted[i] && replay->place[i] + 1 > last)
             last = replay->place[i] + 1;
     for (uint32_t i = 0; i < count; i++)
-        replay->sees[i] = replay->place[i] < last;
+        replay->sees[i] = replay->place[i] < last || prove_before(replay->program, i, replay->instance);
 }
 
 static void run_instance(struct replay *replay, uint32_t number)

@@ -187,7 +187,11 @@ void iso_prove_report_text(const struct iso_prove_program *program, const struct
         iso_text_format(text, "  %-4s %s", iso_prove_level_name(i), iso_outcome_name(answer->outcome));
         if (answer->outcome == ISO_IS_UNDECIDED)
             iso_text_format(text, ": %s", answer->reason);
-        iso_text_format(text, "\n");
+        if (answer->any_number)
+            iso_text_put(text, " for any number of transactions, while every value has at most 32 bits");
+        else if (answer->not_any)
+            iso_text_format(text, " (for any number it is not known: %s)", answer->not_any);
+        iso_text_put(text, "\n");
     }
     iso_text_put(text, "sufficient: ");
     put_list(text, result->sufficient);
@@ -363,8 +367,12 @@ void iso_prove_report_json(const struct iso_prove_program *program, const struct
         const struct iso_prove_answer *answer = &result->answers[i];
         if (!result->asked[i])
             continue;
-        iso_text_format(text, "%s\"%s\":{\"verdict\":\"%s\",\"scope\":\"instances\"", any ? "," : "",
-                        iso_prove_level_name(i), iso_outcome_name(answer->outcome));
+        iso_text_format(text, "%s\"%s\":{\"verdict\":\"%s\",\"scope\":\"%s\"", any ? "," : "", iso_prove_level_name(i),
+                        iso_outcome_name(answer->outcome), answer->any_number ? "any number" : "instances");
+        if (answer->not_any) {
+            iso_text_put(text, ",\"any_number\":");
+            put_name_string(text, answer->not_any);
+        }
         if (answer->outcome == ISO_IS_UNDECIDED) {
             iso_text_put(text, ",\"reason\":");
             put_name_string(text, answer->reason);

@@ -150,6 +150,32 @@ void prove_question_execution(const struct prove_question *question, struct iso_
         execution->visible[i] = is_true(question, question->encoding.visible[i]);
 }
 
+enum iso_solver_answer prove_ask_terms(struct prove_system *system, const uint32_t *terms, uint32_t count,
+                                       struct iso_prove_execution *execution)
+{
+    struct prove_question question = {.encoding = {.system = system}};
+    enum iso_solver_answer answer = ISO_SOLVER_STOPPED;
+    prove_bits_init(&question.bits, &system->terms);
+    question.bits.all_bounded = true;
+    question.bits.stop = system->stop;
+    question.bits.stop_context = system->stop_context;
+    prove_bits_encode(&question.bits, &question.encoding, terms, count);
+    question.solver = iso_solver_new();
+    if (system->stop)
+        iso_solver_set_stop(question.solver, system->stop, system->stop_context);
+    if (!question.bits.stopped) {
+        feed(&question);
+        answer = prove_question_ask(&question, terms, count);
+    }
+    if (answer == ISO_SOLVER_TRUE && execution) {
+        iso_prove_execution_init(execution, system->program, ISO_PROVE_SER);
+        prove_question_inputs(&question, execution);
+    }
+    iso_solver_free(question.solver);
+    prove_bits_release(&question.bits);
+    return answer;
+}
+
 static enum iso_outcome show(struct prove_question *question, struct iso_prove_execution *execution,
                              const char **reason)
 {

@@ -31,6 +31,11 @@ void prove_question_execution(const struct prove_question *question, struct iso_
 /* Of it the inputs alone. */
 void prove_question_inputs(const struct prove_question *question, struct iso_prove_execution *execution);
 
+/* Whether these terms, of a system without an encoding, can be true at once; then `execution` has the inputs (NULL: they
+ * are not asked for). */
+enum iso_solver_answer prove_ask_terms(struct prove_system *system, const uint32_t *terms, uint32_t count,
+                                       struct iso_prove_execution *execution);
+
 /* Can a rule be broken? Violated: `execution`, which the caller owns, is the replayed one. Undecided: the reason. */
 enum iso_outcome prove_solve(struct prove_system *system, enum iso_prove_level level,
                              struct iso_prove_execution *execution, const char **reason);

@@ -635,13 +635,9 @@ static void clear_transaction(struct prove_transaction *transaction)
     *transaction = (struct prove_transaction){0};
 }
 
-static void run_instance(struct machine *machine, uint32_t number)
+static void begin_instance(struct machine *machine, uint32_t number, const struct iso_prove_template *template)
 {
-    const struct iso_prove_program *program = machine->program;
-    const struct iso_prove_instance *instance = &program->instances.list[number];
-    const struct iso_prove_template *template = &program->templates.list[instance->template];
     struct prove_transaction *transaction = &machine->system->transactions[number];
-    struct prove_terms *terms = machine->terms;
     clear_transaction(transaction);
     memset(machine->cached, 0, machine->system->slots * sizeof *machine->cached);
     memset(machine->newest, 0, machine->system->slots * sizeof *machine->newest);
@@ -654,11 +650,13 @@ static void run_instance(struct machine *machine, uint32_t number)
     machine->reader = THE_START;
     iso_free(machine->varies);
     machine->varies = iso_allocate_zeroed(template->locals + 1, sizeof *machine->varies);
-    for (uint32_t i = 0; i < template->parameters; i++) {
-        uint32_t argument = program->values.list[instance->first_argument + i];
-        machine->state.locals[i] = evaluate(machine, argument);
-        machine->varies[i] = !is_fixed(machine, argument);
-    }
+}
+
+static void end_instance(struct machine *machine, uint32_t number, const struct iso_prove_template *template)
+{
+    const struct iso_prove_program *program = machine->program;
+    struct prove_transaction *transaction = &machine->system->transactions[number];
+    struct prove_terms *terms = machine->terms;
     machine->reader = A_BODY;
     run_block(machine, template->block);
     transaction->committed = prove_not(terms, machine->state.aborted);
@@ -679,6 +677,20 @@ static void run_instance(struct machine *machine, uint32_t number)
     iso_free(machine->state.locals);
     iso_free(machine->state.claimed);
     machine->state = (struct state){0};
+}
+
+static void run_instance(struct machine *machine, uint32_t number)
+{
+    const struct iso_prove_program *program = machine->program;
+    const struct iso_prove_instance *instance = &program->instances.list[number];
+    const struct iso_prove_template *template = &program->templates.list[instance->template];
+    begin_instance(machine, number, template);
+    for (uint32_t i = 0; i < template->parameters; i++) {
+        uint32_t argument = program->values.list[instance->first_argument + i];
+        machine->state.locals[i] = evaluate(machine, argument);
+        machine->varies[i] = !is_fixed(machine, argument);
+    }
+    end_instance(machine, number, template);
 }
 
 static void run_round_of_all(struct machine *machine)
@@ -849,6 +861,80 @@ enum iso_status prove_system_build(struct prove_system *system, const struct iso
     iso_free(machine.cached_statement);
     iso_free(machine.newest);
     return error->status;
+}
+
+enum { ANY_VALUE = INT32_MAX };
+
+enum iso_status prove_system_build_template(struct prove_system *system, const struct iso_prove_program *program,
+                                            uint32_t template, const int64_t *least, const int64_t *most,
+                                            uint32_t unroll, struct iso_error *error)
+{
+    const struct iso_prove_template *of = &program->templates.list[template];
+    struct guess guess;
+    *system = (struct prove_system){.program = program, .count = 2}; /* the other one may write everything */
+    number_slots(system);
+    guess.ranges = iso_allocate_zeroed(system->slots + 1, sizeof *guess.ranges);
+    guess.writers = iso_allocate_zeroed((size_t)system->count * program->cells + 1, sizeof *guess.writers);
+    struct machine machine = {.system = system,
+                              .program = program,
+                              .terms = &system->terms,
+                              .guess = &guess,
+                              .unroll = unroll,
+                              .error = error,
+                              .cached = iso_allocate_zeroed(system->slots + 1, sizeof(uint32_t)),
+                              .cached_statement = iso_allocate_zeroed(system->slots + 1, sizeof(uint32_t)),
+                              .newest = iso_allocate_zeroed(system->slots + 1, sizeof(uint32_t))};
+    restart_terms(system);
+    initial_values(&machine);
+    for (uint32_t i = 0; i < system->slots; i++)
+        guess.ranges[i] = (struct range){-(int64_t)ANY_VALUE - 1, ANY_VALUE};
+    memset(guess.writers + program->cells, true, program->cells * sizeof *guess.writers);
+    begin_instance(&machine, 0, of);
+    for (uint32_t i = 0; i < of->parameters; i++) {
+        machine.state.locals[i] = prove_variable(&system->terms, least[i], most[i]);
+        machine.varies[i] = true;
+    }
+    machine.reader = A_BODY;
+    for (uint32_t cell = 0; cell < program->cells; cell++)
+        for (uint32_t i = 0; i < program->tables.list[program->cell_tables[cell]].columns; i++) {
+            system->seen[system->first_slot[cell] + i] = read_others(&machine, cell, i);
+            system->ended[system->first_slot[cell] + i] =
+                prove_variable(&system->terms, -(int64_t)ANY_VALUE - 1, ANY_VALUE);
+        }
+    end_instance(&machine, 0, of);
+    for (uint32_t i = 0; i < program->rules.count && fine(&machine); i++) {
+        const struct iso_prove_rule *at = &program->rules.list[i];
+        system->rules[i] = at->kind == ISO_PROVE_ASSUME ? TRUE_TERM : rule(&machine, at, A_MOMENT);
+    }
+    iso_free(guess.ranges);
+    iso_free(guess.writers);
+    iso_free(machine.varies);
+    iso_free(machine.cached);
+    iso_free(machine.cached_statement);
+    iso_free(machine.newest);
+    return error->status;
+}
+
+static uint32_t all_rules(struct prove_system *system, enum reader reader, struct iso_error *error)
+{
+    struct machine machine = {
+        .system = system, .program = system->program, .terms = &system->terms, .error = error, .path = TRUE_TERM};
+    uint32_t all = TRUE_TERM;
+    for (uint32_t i = 0; i < system->program->rules.count && fine(&machine); i++)
+        if (system->program->rules.list[i].kind != ISO_PROVE_ASSUME)
+            all = prove_and(&system->terms, all, rule(&machine, &system->program->rules.list[i], reader));
+    iso_free(machine.varies);
+    return all;
+}
+
+uint32_t prove_system_rules_at_end(struct prove_system *system, struct iso_error *error)
+{
+    return all_rules(system, THE_END, error);
+}
+
+uint32_t prove_system_rules_at_start(struct prove_system *system, struct iso_error *error)
+{
+    return all_rules(system, THE_START, error);
 }
 
 void prove_system_release(struct prove_system *system)

@@ -44,6 +44,9 @@ static void archive_rows(struct iso_archive *archive, struct iso_rowsets *engine
     ISO_ARCHIVE_AS(archive, "free_cell", engine->free_cell);
     ISO_ARCHIVE_AS(archive, "free_version", engine->free_version);
     ISO_ARCHIVE_AS(archive, "free_candidate", engine->free_candidate);
+    ISO_ARCHIVE_AS(archive, "hand", engine->hand);
+    ISO_ARCHIVE_AS(archive, "put", engine->put);
+    ISO_ARCHIVE_AS(archive, "version_slots", engine->version_slots);
     ISO_ARCHIVE_AS(archive, "living", engine->living);
     ISO_ARCHIVE_AS(archive, "living_cells", engine->living_cells);
 }
@@ -56,6 +59,7 @@ static struct rowsets_query *archive_query(struct iso_archive *archive, struct r
         query = iso_allocate_zeroed(1, sizeof *query);
     iso_archive_value(archive, "query", query, sizeof *query);
     if (archive->restoring) {
+        query->previous = query->next = NULL;
         query->rows = query->emitted = NULL;
         query->owns = NULL;
     }
@@ -159,8 +163,12 @@ void iso_rowsets_archive(struct iso_archive *archive, struct iso_rowsets *engine
     ISO_ARCHIVE_AS(archive, "stats", engine->stats);
     ISO_ARCHIVE_AS(archive, "query_bytes", engine->query_bytes);
     ISO_ARCHIVE_AS(archive, "open_ranges", engine->open_ranges);
+    ISO_ARCHIVE_AS(archive, "now", engine->now);
+    ISO_ARCHIVE_AS(archive, "numbered", engine->numbered);
     if (is_restoring(archive))
         iso_archive_expect(archive, are_in_range(engine));
+    if (is_restoring(archive))
+        rowsets_link_all(engine);
     if (is_restoring(archive))
         rowsets_make_maps(engine);
 }

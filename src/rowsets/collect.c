@@ -91,9 +91,13 @@ void rowsets_make_maps(struct iso_rowsets *engine)
 
 void rowsets_collect(struct iso_rowsets *engine)
 {
+    if (engine->options.of_few || engine->atoms.count >= 2 * engine->atoms_kept + MANY)
+        rowsets_collect_now(engine);
+}
+
+void rowsets_collect_now(struct iso_rowsets *engine)
+{
     struct collection collection = {.old = &engine->atoms};
-    if (!engine->options.of_few && engine->atoms.count < 2 * engine->atoms_kept + MANY)
-        return;
     iso_atoms_init(&collection.atoms);
     move_tables(&collection, engine);
     move_rows(&collection, engine);

@@ -25,6 +25,11 @@ static void report(struct judge *judge, struct iso_rowsets_finding *finding, iso
     struct iso_rowsets *engine = judge->engine;
     char tid[ISO_ATOM_TEXT_MAX], table[ISO_ATOM_TEXT_MAX], row[ISO_ATOM_TEXT_MAX];
     struct iso_text key = {0};
+    finding->state = judge->is_retracting ? ISO_ROWSETS_RETRACTED
+                     : judge->is_early    ? ISO_ROWSETS_BY_DEADLINE
+                                          : ISO_ROWSETS_FINAL;
+    finding->is_promised =
+        judge->engine->ended || (judge->engine->has_watermark && judge->engine->watermark + 1 >= judge->query->bound);
     finding->transaction = party_of(judge->query, rowsets_text(&engine->atoms, judge->query->tid, tid));
     finding->operation = judge->query->operation;
     finding->step = judge->query->step;
@@ -41,9 +46,9 @@ static void report(struct judge *judge, struct iso_rowsets_finding *finding, iso
         iso_text_put_bytes(&key, text.at, text.length);
     }
     finding->key = (struct iso_json_text){key.bytes, key.used};
-    engine->stats.missing_rows += finding->kind == ISO_MISSING_ROW;
-    engine->stats.extra_rows += finding->kind == ISO_EXTRA_ROW;
-    engine->stats.aggregates += finding->kind == ISO_AGGREGATE;
+    engine->stats.missing_rows += finding->kind == ISO_MISSING_ROW && !judge->is_retracting;
+    engine->stats.extra_rows += finding->kind == ISO_EXTRA_ROW && !judge->is_retracting;
+    engine->stats.aggregates += finding->kind == ISO_AGGREGATE && !judge->is_retracting;
     engine->options.on_finding(engine->options.context, finding);
     iso_text_release(&key);
 }
@@ -53,12 +58,17 @@ void judge_report(struct judge *judge, struct iso_rowsets_finding *finding)
     report(judge, finding, ISO_ABSENT);
 }
 
-static bool was_emitted(const struct rowsets_query *query, iso_atom parts)
+static bool contains(const iso_atom *list, uint32_t count, iso_atom parts)
 {
-    for (uint32_t i = 0; i < query->emitted_count; i++)
-        if (query->emitted[i] == parts)
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i] == parts)
             return true;
     return false;
+}
+
+static bool was_emitted(const struct rowsets_query *query, iso_atom parts)
+{
+    return contains(query->emitted, query->emitted_count, parts);
 }
 
 static void report_row(struct judge *judge, enum iso_violation_kind kind)
@@ -70,6 +80,8 @@ static void report_row(struct judge *judge, enum iso_violation_kind kind)
         return;
     ISO_GROW(query->emitted, query->emitted_count, query->emitted_capacity);
     query->emitted[query->emitted_count++] = row->parts;
+    if (contains(judge->told, judge->told_count, row->parts))
+        return;
     struct iso_rowsets_finding finding = {.axiom = row->is_own ? ISO_INT : ISO_EXT, .kind = kind, .rows = 1};
     iso_atom parts = row->parts;
     finding.writer = rowsets_text(&judge->engine->atoms, row->writer, buffer);
@@ -485,12 +497,66 @@ void judge_close(struct judge *judge)
     release(judge);
 }
 
-uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last)
+/* ---- what was found by a deadline ---- */
+
+/* What is found now is a list of its own. */
+static void begin_again(struct judge *judge)
+{
+    struct rowsets_query *query = judge->query;
+    if (!query->is_provisional)
+        return;
+    judge->told = query->emitted;
+    judge->told_count = query->emitted_count;
+    judge->told_aggregate = query->in_aggregate;
+    judge->told_bag = query->in_bag;
+    query->emitted = NULL;
+    query->emitted_count = query->emitted_capacity = 0;
+    query->in_aggregate = query->in_bag = false;
+}
+
+static bool is_own_row(const struct rowsets_query *query, iso_atom parts)
+{
+    for (uint32_t i = 0; i < query->own_count; i++)
+        if (query->owns[i].parts == parts)
+            return true;
+    return false;
+}
+
+static void retract(struct judge *judge, iso_atom parts, enum iso_violation_kind kind)
+{
+    bool is_own = parts != ISO_ABSENT && is_own_row(judge->query, parts);
+    struct iso_rowsets_finding finding = {.axiom = is_own ? ISO_INT : ISO_EXT, .kind = kind, .rows = 1};
+    judge->is_retracting = true;
+    report(judge, &finding, parts);
+    judge->is_retracting = false;
+}
+
+static void retract_what_is_right(struct judge *judge)
+{
+    const struct rowsets_query *query = judge->query;
+    for (uint32_t i = 0; i < judge->told_count; i++)
+        if (!was_emitted(query, judge->told[i]))
+            retract(judge, judge->told[i], was_returned(query, judge->told[i]) ? ISO_EXTRA_ROW : ISO_MISSING_ROW);
+    if ((judge->told_aggregate || judge->told_bag) && !query->in_aggregate && !query->in_bag)
+        retract(judge, ISO_ABSENT, judge->told_aggregate ? ISO_AGGREGATE : ISO_MISSING_ROW);
+}
+
+/* What it asks for is not kept any more. */
+static bool is_forgotten(const struct iso_rowsets *engine, const struct rowsets_query *query)
+{
+    return engine->tables[query->table_number].is_given_up || (engine->floor && query->bound <= engine->floor);
+}
+
+uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, enum rowsets_finality finality)
 {
     struct judge judge;
     start(&judge, engine, query);
-    judge.is_last = is_last;
-    if (engine->floor && query->bound <= engine->floor) {
+    judge.is_last = finality == ROWSETS_LAST;
+    judge.is_early = finality == ROWSETS_BY_DEADLINE;
+    begin_again(&judge);
+    if (engine->tables[query->table_number].is_given_up) {
+        judge_doubt(&judge, 1u << ISO_UNJUDGED_MEMORY, 0);
+    } else if (is_forgotten(engine, query)) {
         engine->stats.late++;
         judge_doubt(&judge, 1u << ISO_UNJUDGED_BEFORE_START, 0);
     } else if (make_ready(&judge)) {
@@ -498,9 +564,12 @@ uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, 
     } else {
         judge_doubt(&judge, 1u << ISO_UNJUDGED_TYPE, 0);
     }
+    if (!is_forgotten(engine, query))
+        retract_what_is_right(&judge);
+    iso_free(judge.told);
     engine->stats.looked_at += judge.looked_at;
-    uint32_t blocker = is_last ? ISO_NONE : judge.blocker;
-    if (blocker == ISO_NONE)
+    uint32_t blocker = judge.is_last ? ISO_NONE : judge.blocker;
+    if (blocker == ISO_NONE && !judge.is_early)
         conclude(&judge);
     release(&judge);
     return blocker;

@@ -320,7 +320,8 @@ static void judge_aggregates(struct judge *judge)
                                               .actual = json_of(&actual),
                                               .rows = 1};
         judge->query->in_aggregate = true;
-        judge_report(judge, &finding);
+        if (!judge->told_aggregate)
+            judge_report(judge, &finding);
     }
     iso_text_release(&expected);
     iso_text_release(&actual);
@@ -433,9 +434,9 @@ static void judge_bag_rows(struct judge *judge)
         judge_doubt(judge, 1u << ISO_UNJUDGED_UNKNOWN_WRITER, 0);
     } else if (!judge->query->in_bag) {
         judge->query->in_bag = true;
-        if (found_count)
+        if (found_count && !judge->told_bag)
             report_bag_row(judge, ISO_MISSING_ROW, found[0], found_count);
-        if (told_count)
+        if (told_count && !judge->told_bag)
             report_bag_row(judge, ISO_EXTRA_ROW, told[0], told_count);
     }
 }

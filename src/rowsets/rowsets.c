@@ -85,6 +85,8 @@ void iso_rowsets_stats(const struct iso_rowsets *engine, struct iso_rowsets_stat
     stats->waiting = engine->queue.count;
     stats->held = engine->held_count;
     stats->open_ranges = engine->open_ranges;
+    for (const struct rowsets_query *query = engine->provisional.first; query; query = query->next)
+        stats->provisional++;
     stats->tables = engine->table_count;
     for (uint32_t i = 0; i < engine->table_count; i++)
         stats->rows += engine->tables[i].row_count;

@@ -126,11 +126,13 @@ static void free_block(struct iso_rowsets *engine, uint32_t first, uint8_t class
 {
     engine->versions[first].tid = engine->free_version[class];
     engine->free_version[class] = first;
+    engine->version_slots -= 1u << class;
 }
 
 static uint32_t new_block(struct iso_rowsets *engine, uint8_t class)
 {
     uint32_t first = engine->free_version[class], size = 1u << class;
+    engine->version_slots += size;
     if (first != ISO_NONE) {
         engine->free_version[class] = engine->versions[first].tid;
         return first;
@@ -199,6 +201,35 @@ static void forget_older(struct iso_rowsets *engine, struct rowsets_cell *cell)
         drop_versions(engine, cell, drop);
 }
 
+/* Into as small a block as there is room for a few more in. */
+static void shrink(struct iso_rowsets *engine, struct rowsets_cell *cell)
+{
+    uint8_t class = cell->class;
+    while (class && cell->count <= (1u << class) / 4)
+        class --;
+    if (cell->first == ISO_NONE || class == cell->class)
+        return;
+    uint32_t first = new_block(engine, class);
+    memcpy(engine->versions + first, engine->versions + cell->first, cell->count * sizeof *engine->versions);
+    free_block(engine, cell->first, cell->class);
+    cell->first = first;
+    cell->class = class;
+}
+
+void rowsets_sweep(struct iso_rowsets *engine, uint64_t steps)
+{
+    steps = steps < engine->cell_count ? steps : engine->cell_count;
+    for (; steps > 0; steps--) {
+        engine->hand = engine->hand + 1 < engine->cell_count ? engine->hand + 1 : 0;
+        struct rowsets_cell *cell = &engine->cells[engine->hand];
+        if (cell->column == ISO_NONE || cell->first == ISO_NONE)
+            continue;
+        if (cell->count > 1)
+            forget_older(engine, cell);
+        shrink(engine, cell);
+    }
+}
+
 static void make_room(struct iso_rowsets *engine, struct rowsets_cell *cell)
 {
     if (cell->first == ISO_NONE) {
@@ -240,6 +271,7 @@ bool rowsets_put_version(struct iso_rowsets *engine, struct rowsets_target targe
     if (is_touch(engine, cell, &version))
         return false;
     make_room(engine, cell);
+    engine->put++;
     struct rowsets_version *versions = engine->versions + cell->first;
     uint32_t at = cell->count++;
     for (; at && rowsets_is_behind(engine, &versions[at - 1], &version); at--)
@@ -296,6 +328,12 @@ void rowsets_add_candidate(struct iso_rowsets *engine, uint32_t row, struct rows
     candidate.next = engine->rows[row].candidates;
     engine->candidates[number] = candidate;
     engine->rows[row].candidates = number;
+}
+
+void rowsets_drop_all_candidates(struct iso_rowsets *engine, uint32_t row)
+{
+    while (engine->rows[row].candidates != ISO_NONE)
+        rowsets_drop_candidates(engine, row, engine->candidates[engine->rows[row].candidates].unknown);
 }
 
 void rowsets_drop_candidates(struct iso_rowsets *engine, uint32_t row, uint32_t unknown)

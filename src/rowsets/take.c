@@ -161,6 +161,12 @@ static void forget_cells(struct iso_rowsets *engine, const struct rowsets_write 
             engine->writes[i].value = iso_value_unknown(&engine->atoms, ISO_UNJUDGED_UNKNOWN_VALUE);
 }
 
+/* Something came that queries may have to see which were judged by their deadlines already. */
+static void note_change(struct iso_rowsets *engine, uint32_t table, uint64_t cts)
+{
+    engine->tables[table].changes += cts < engine->tables[table].judged_below;
+}
+
 static void note_write_of(struct iso_rowsets *engine, const struct times *times, uint32_t operation,
                           struct rowsets_known *known, bool is_plain)
 {
@@ -231,6 +237,9 @@ static void put_versions(struct iso_rowsets *engine, const struct rowsets_write 
 {
     for (uint32_t i = 0; i < count; i++) {
         const struct rowsets_write *write = &writes[i];
+        if (engine->tables[write->table].is_given_up)
+            continue;
+        note_change(engine, write->table, cts);
         struct rowsets_target target = write->key == ISO_NONE
                                            ? rowsets_target(engine, write->table, write->column, write->parts)
                                            : target_of(engine, known_of(engine, write));
@@ -455,6 +464,9 @@ void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction)
         ISO_GROW(unknown->writes, unknown->write_count, unknown->write_capacity);
         unknown->writes[unknown->write_count] = *write;
         unknown->writes[unknown->write_count++].key = ISO_NONE;
+        if (engine->tables[write->table].is_given_up)
+            continue;
+        note_change(engine, write->table, 0);
         uint32_t row = rowsets_row(engine, write->table, write->parts);
         rowsets_add_candidate(
             engine, row,
@@ -479,6 +491,7 @@ static void settle_writes(struct iso_rowsets *engine, uint32_t number, bool comm
     for (uint32_t i = 0; i < unknown->write_count; i++) {
         const struct rowsets_write *write = &unknown->writes[i];
         uint32_t row = rowsets_find_row(engine, write->table, write->parts);
+        note_change(engine, write->table, 0);
         if (row == ISO_NONE)
             continue; /* it was empty without another of these writes */
         rowsets_drop_candidates(engine, row, number);
@@ -549,13 +562,17 @@ void iso_rowsets_add(struct iso_rowsets *engine, uint32_t transaction)
     }
 }
 
-static void set_initial(struct iso_rowsets *engine, struct rowsets_known *known, iso_atom value)
+static void set_initial(struct iso_rowsets *engine, struct rowsets_known *known, iso_atom value, bool is_list)
 {
+    if (engine->tables[known->table - 1].is_given_up)
+        return;
+    note_change(engine, known->table - 1, 0);
     struct rowsets_target target = target_of(engine, known);
     struct rowsets_cell *cell = &engine->cells[target.cell];
     cell->has_initial = true;
     cell->initial = copy_atom(engine, value);
     engine->tables[known->table - 1].columns[known->column].has_initial = true;
+    engine->rows[target.row].is_list |= is_list;
     rowsets_index_loosen(engine, target);
 }
 
@@ -564,15 +581,14 @@ bool iso_rowsets_initial(struct iso_rowsets *engine, iso_atom key, iso_atom valu
     struct rowsets_known known;
     if (engine->options.ranges) {
         look_plain_key_up(engine, &known, key);
-        set_initial(engine, &known, value);
-        engine->rows[known.row].is_list |= is_list;
+        set_initial(engine, &known, value, is_list);
     }
     if (is_list)
         return false;
     look_key_up(engine, &known, key);
     if (known.table == ISO_NONE)
         return false;
-    set_initial(engine, &known, value);
+    set_initial(engine, &known, value, false);
     return true;
 }
 
@@ -580,13 +596,17 @@ void iso_rowsets_unknown_keys(struct iso_rowsets *engine)
 {
     uint32_t number = rowsets_plain(engine); /* tables move */
     engine->tables[number].is_whole = false;
+    note_change(engine, number, 0);
 }
 
 void iso_rowsets_whole(struct iso_rowsets *engine)
 {
     engine->options.initial_is_known = true; /* of tables that are still to come */
-    for (uint32_t i = 0; i < engine->table_count; i++)
+    for (uint32_t i = 0; i < engine->table_count; i++) {
+        if (!engine->tables[i].is_whole)
+            note_change(engine, i, 0);
         engine->tables[i].is_whole |= !engine->tables[i].is_plain;
+    }
 }
 
 void iso_rowsets_altered(struct iso_rowsets *engine, struct iso_json_text name, uint64_t cts)
@@ -595,4 +615,5 @@ void iso_rowsets_altered(struct iso_rowsets *engine, struct iso_json_text name, 
     struct rowsets_table *table = &engine->tables[number];
     ISO_GROW(table->altered, table->altered_count, table->altered_capacity);
     table->altered[table->altered_count++] = cts;
+    note_change(engine, number, 0);
 }

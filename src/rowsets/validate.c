@@ -51,7 +51,7 @@ static uint32_t validate_table(const struct iso_rowsets *engine, const struct ro
 void iso_rowsets_validate(const struct iso_rowsets *engine)
 {
     uint64_t versions = 0, cells = 0;
-    uint32_t rows = 0;
+    uint32_t rows = 0, waiting = 0;
     for (uint32_t t = 0; t < engine->table_count; t++) {
         assert(rowsets_find_table(engine, engine->tables[t].name) == t);
         rows += validate_table(engine, &engine->tables[t], &versions, &cells);
@@ -59,7 +59,13 @@ void iso_rowsets_validate(const struct iso_rowsets *engine)
     assert(rows == engine->row_of.count && versions == engine->living && cells == engine->living_cells);
     for (uint32_t i = 0; i < engine->queue.count; i++)
         assert(!engine->has_watermark || engine->queue.items[i].key > engine->watermark);
+    for (const struct rowsets_query *query = engine->fresh.first; query; query = query->next)
+        waiting += !query->is_provisional;
+    for (const struct rowsets_query *query = engine->provisional.first; query; query = query->next)
+        waiting += query->is_provisional;
+    assert(waiting == engine->queue.count);
     for (uint32_t i = 0; i < engine->held_count; i++)
         assert(engine->unknowns[engine->held[i]->watched].tid != ISO_ABSENT);
     (void)rows;
+    (void)waiting;
 }

@@ -32,8 +32,38 @@ static void put_session(struct proof *proof, uint32_t from, uint32_t to)
                                                       .via = ISO_NONE});
 }
 
+struct iso_literal weak_literal_reads(const struct weak *weak, uint32_t read, uint32_t write, bool reads)
+{
+    return (struct iso_literal){
+        reads ? ISO_LITERAL_READS : ISO_LITERAL_NOT_READS, iso_history_owner(weak->history, weak->read_operation[read]),
+        write == INITIAL ? ISO_NONE : weak->write_owner[write], read_key(weak, read), read_name(weak, read)};
+}
+
+/* The lemma at hand rests on the choice, and so does the whole. */
+static void use_choice(struct proof *proof, uint32_t read)
+{
+    struct weak *weak = proof->weak;
+    struct iso_evidence *evidence = proof->evidence;
+    if (!weak->read_set || weak->read_set[read] == ISO_NONE)
+        return;
+    struct iso_literal literal = weak_literal_reads(weak, read, weak->read_writer[read], false);
+    const struct iso_lemma *lemma = &evidence->lemmas[evidence->lemma_count - 1];
+    bool said = false, known = false;
+    for (uint32_t i = lemma->first_literal; i < lemma->first_literal + lemma->literal_count; i++)
+        said |= !memcmp(&evidence->literals[i], &literal, sizeof literal);
+    if (!said)
+        iso_evidence_literal(evidence, literal);
+    for (uint32_t i = 0; i < weak->used_count; i++)
+        known |= weak->used[i] == read;
+    if (known)
+        return;
+    ISO_GROW(weak->used, weak->used_count, weak->used_capacity);
+    weak->used[weak->used_count++] = read;
+}
+
 static void put_read(struct proof *proof, uint32_t from, uint32_t to, uint32_t read)
 {
+    use_choice(proof, read);
     iso_evidence_edge(proof->evidence, (struct iso_edge){.kind = ISO_EDGE_WR,
                                                          .from = iso_event_begin(from),
                                                          .to = iso_event_begin(to),
@@ -53,6 +83,7 @@ static void put_order(struct proof *proof, uint32_t from, uint32_t to, uint32_t 
 
 static void put_overwritten(struct proof *proof, uint32_t reader, uint32_t read, uint32_t later)
 {
+    use_choice(proof, read);
     iso_evidence_edge(proof->evidence, (struct iso_edge){.kind = ISO_EDGE_RW,
                                                          .from = iso_event_begin(reader),
                                                          .to = iso_event_begin(later),
@@ -275,6 +306,13 @@ static uint32_t last_note(const struct weak *weak, const struct step *steps, uin
     return ISO_NONE;
 }
 
+/* The lemma at hand rests on the choices of all those before. */
+static void use_all(struct proof *proof)
+{
+    for (uint32_t i = 0; i < proof->weak->used_count; i++)
+        use_choice(proof, proof->weak->used[i]);
+}
+
 void weak_explain_cycle(struct weak *weak)
 {
     struct proof proof = {weak, &weak->result->evidence};
@@ -293,11 +331,12 @@ void weak_explain_cycle(struct weak *weak)
     }
     for (uint32_t i = 0; i < count; i++)
         put_step(&proof, &steps[(start + i) % count]);
+    use_all(&proof);
     if (turned != ISO_NONE) {
         begin_lemma(&proof, ISO_LEMMA_CYCLE, ISO_NONE);
         put_note_cycle(&proof, weak->bonds[steps[turned].bond].why, weak->bonds[steps[turned].bond].from);
     }
-    weak->result->cycle_lemma = weak->result->evidence.lemma_count - 1;
+    use_all(&proof);
     iso_free(steps);
 }
 
@@ -306,12 +345,26 @@ void weak_explain_initial(struct weak *weak)
     struct proof proof = {weak, &weak->result->evidence};
     begin_lemma(&proof, ISO_LEMMA_CYCLE, ISO_NONE);
     put_note_cycle(&proof, weak->broken_read, weak->broken_by);
-    weak->result->cycle_lemma = 0;
+}
+
+void weak_explain_broken(struct weak *weak)
+{
+    weak->used_count = 0;
+    if (weak->broken_read != ISO_NONE)
+        weak_explain_initial(weak);
+    else
+        weak_explain_cycle(weak);
+    weak->result->cycle_lemma = weak->result->evidence.lemma_count - 1;
 }
 
 void weak_explain_accept(struct weak *weak)
 {
     for (uint32_t i = 0; i < weak->part_count; i++)
         iso_evidence_event(&weak->result->evidence, iso_event_begin(weak->order[i]));
+    for (uint32_t read = 0; weak->read_set && read < weak->read_count; read++) {
+        if (weak->read_set[read] != ISO_NONE)
+            iso_evidence_add_choice(&weak->result->evidence,
+                                    (struct iso_choice){weak->read_operation[read], read_source(weak, read)});
+    }
     weak->result->evidence.accepts = true;
 }

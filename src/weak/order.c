@@ -9,6 +9,16 @@ void weak_order_add_bond(struct weak *weak, struct bond bond)
     weak->bonds[weak->bond_count++] = bond;
 }
 
+void weak_order_forget(struct weak *weak)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < weak->bond_count; i++) {
+        if (weak->bonds[i].kind != BOND_NOTE)
+            weak->bonds[kept++] = weak->bonds[i];
+    }
+    weak->bond_count = kept;
+}
+
 void weak_order_readers(struct weak *weak)
 {
     uint32_t n = weak->history->transaction_count;

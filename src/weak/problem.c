@@ -317,4 +317,5 @@ void weak_problem_release(struct weak *weak)
         iso_free(columns[i]);
     iso_free(weak->part);
     iso_free(weak->bonds);
+    iso_free(weak->used);
 }

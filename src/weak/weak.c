@@ -42,18 +42,7 @@ static void conclude_undecided(struct weak *weak, const char *reason)
     result->cycles = 0;
 }
 
-static void reject_by_cycle(struct weak *weak)
-{
-    weak->result->outcome = ISO_IS_VIOLATED;
-    weak->result->cycles = 1;
-    if (weak->broken_read != ISO_NONE)
-        weak_explain_initial(weak);
-    else
-        weak_explain_cycle(weak);
-}
-
-/* Sweeps until nothing breaks, or what broke closes a cycle. */
-static void judge_order(struct weak *weak)
+enum weak_answer weak_judge_order(struct weak *weak)
 {
     weak_order_readers(weak);
     bool ordered = weak_order_propose(weak);
@@ -63,11 +52,27 @@ static void judge_order(struct weak *weak)
             break;
         ordered = weak_order_sort(weak);
     }
-    if (weak->stopped) {
+    if (weak->stopped)
+        return WEAK_STOPPED;
+    return ordered && weak->broken_read == ISO_NONE ? WEAK_HOLDS : WEAK_BROKEN;
+}
+
+static void judge_graph(struct weak *weak)
+{
+    enum weak_answer answer = weak_judge_order(weak);
+    if (answer == WEAK_BROKEN)
+        weak_explain_broken(weak);
+    else if (answer == WEAK_HOLDS && weak->open_reads)
+        answer = weak_choose(weak);
+    if (answer == WEAK_STOPPED) {
         conclude_undecided(weak, weak->stopped);
-    } else if (!ordered || weak->broken_read != ISO_NONE) {
-        reject_by_cycle(weak);
+    } else if (answer == WEAK_BROKEN) {
+        weak->result->outcome = ISO_IS_VIOLATED;
+        weak->result->cycles = 1;
     } else {
+        iso_evidence_release(&weak->result->evidence); /* lemmas of choices that were given up */
+        weak->result->evidence.model = weak->options->model;
+        weak->result->cycle_lemma = ISO_NONE;
         weak->result->outcome = ISO_HOLDS;
         weak_explain_accept(weak);
     }
@@ -89,10 +94,8 @@ static void judge_history(struct weak *weak)
         weak->result->evidence.finding = weak->result->findings[0];
     } else if (weak->stopped) {
         conclude_undecided(weak, weak->stopped);
-    } else if (weak->open_reads) {
-        conclude_undecided(weak, "repeated-values");
     } else {
-        judge_order(weak);
+        judge_graph(weak);
     }
     counters->passes = weak->rounds;
     counters->edges_version = weak->bond_count;

@@ -74,7 +74,10 @@ struct weak {
     /* what was found */
     uint32_t broken_read, broken_by; /* a read of the initial version, and a visible writer of its key; or ISO_NONE */
     uint32_t rounds;
+    uint32_t *used, used_count, used_capacity; /* reads whose choices the last explanation rests on */
 };
+
+enum weak_answer { WEAK_HOLDS, WEAK_BROKEN, WEAK_STOPPED };
 
 static inline uint32_t read_key(const struct weak *weak, uint32_t read)
 {
@@ -139,6 +142,19 @@ void weak_sweep_spans(struct weak *weak);
 void weak_explain_cycle(struct weak *weak);
 void weak_explain_initial(struct weak *weak);
 void weak_explain_accept(struct weak *weak);
+
+/* Of the cycle or the read that is broken. Fills `used`. */
+void weak_explain_broken(struct weak *weak);
+struct iso_literal weak_literal_reads(const struct weak *weak, uint32_t read, uint32_t write, bool reads);
+
+/* weak.c: sweeps until nothing breaks, or what broke closes a cycle. Reads whose writer is open say nothing. */
+enum weak_answer weak_judge_order(struct weak *weak);
+
+/* choose.c: the same with writers chosen for those that are open. BROKEN: the evidence is there. */
+enum weak_answer weak_choose(struct weak *weak);
+
+/* Forgets notes, which may rest on choices. */
+void weak_order_forget(struct weak *weak);
 
 /* True once the time is up or memory short. */
 bool weak_must_stop(struct weak *weak);

@@ -104,6 +104,14 @@ static void what_each_level_forbids(void **state)
            "adya-rc rc ra pram ryw mr mw");
 }
 
+/* A serializable history with one repeated value, which two checkers reject. */
+static void repeated_value(void **state)
+{
+    (void)state;
+    expect("1 a - - | w x 1\n2 a - - | w x 2\n3 a - - | w x 1\n4 b - - | r x 1\n",
+           "adya-rc rc ra cc pram ryw mr mw wfr");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +122,7 @@ int main(void)
         cmocka_unit_test(unknown_outcome),
         cmocka_unit_test(aborted_reads),
         cmocka_unit_test(what_each_level_forbids),
+        cmocka_unit_test(repeated_value),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

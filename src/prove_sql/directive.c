@@ -1,0 +1,314 @@
+/* Comments that begin with `--@`: what runs, what must hold, what is passed over. */
+#include <stdio.h>
+#include <string.h>
+
+#include "prove_sql/lower_private.h"
+
+struct line {
+    struct lowering *lowering;
+    const char *at, *end;
+};
+
+static uint32_t byte_of(const struct line *line)
+{
+    return (uint32_t)(line->at - line->lowering->source);
+}
+
+static void skip(struct line *line)
+{
+    while (line->at < line->end && strchr(" \t\r", *line->at))
+        line->at++;
+}
+
+static bool is_letter(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
+}
+
+static size_t word_length(const struct line *line)
+{
+    size_t length = 0;
+    while (line->at + length < line->end &&
+           (is_letter(line->at[length]) || (length && line->at[length] >= '0' && line->at[length] <= '9')))
+        length++;
+    return length;
+}
+
+static bool take_word(struct line *line, const char *word)
+{
+    skip(line);
+    size_t length = word_length(line);
+    if (length != strlen(word) || memcmp(line->at, word, length) != 0)
+        return false;
+    line->at += length;
+    return true;
+}
+
+static bool take_sign(struct line *line, const char *sign)
+{
+    skip(line);
+    size_t length = strlen(sign);
+    if ((size_t)(line->end - line->at) < length || memcmp(line->at, sign, length) != 0)
+        return false;
+    line->at += length;
+    return true;
+}
+
+/* ---- run and session ---- */
+
+static bool take_number(struct line *line, int64_t *number)
+{
+    bool negative = take_sign(line, "-");
+    skip(line);
+    const char *first = line->at;
+    *number = 0;
+    for (; line->at < line->end && *line->at >= '0' && *line->at <= '9'; line->at++)
+        if (__builtin_mul_overflow(*number, 10, number) || __builtin_add_overflow(*number, *line->at - '0', number) ||
+            *number >> 61) {
+            refuse(line->lowering, byte_of(line), "a number of more than 62 bits");
+            return false;
+        }
+    *number = negative ? -*number : *number;
+    return line->at > first;
+}
+
+static bool take_text(struct line *line, int64_t *number)
+{
+    char text[256];
+    size_t used = 0;
+    if (!take_sign(line, "'"))
+        return false;
+    for (; line->at < line->end && used < sizeof text - 1; line->at++) {
+        if (*line->at == '\'' && (line->at + 1 == line->end || line->at[1] != '\''))
+            break;
+        line->at += *line->at == '\'';
+        text[used++] = *line->at;
+    }
+    text[used] = 0;
+    if (!take_sign(line, "'"))
+        refuse(line->lowering, byte_of(line), "the end of a text (') was expected here");
+    *number = text_number(line->lowering, text);
+    return true;
+}
+
+static bool take_argument(struct line *line, enum type type)
+{
+    struct lowering *lowering = line->lowering;
+    struct argument argument = {TYPE_INT, false, 0, 0};
+    skip(line);
+    uint32_t place = byte_of(line);
+    if (take_word(line, "true") || take_word(line, "false")) {
+        argument.type = TYPE_BOOLEAN;
+        argument.low = argument.high = line->at[-2] == 'u';
+        if (take_sign(line, "..") && take_word(line, "true"))
+            argument.high = 1;
+    } else if (take_word(line, "null") || take_word(line, "NULL")) {
+        argument.type = TYPE_NULL;
+        argument.null = true;
+    } else if (take_text(line, &argument.low)) {
+        argument.type = TYPE_TEXT;
+        argument.high = argument.low;
+    } else if (take_number(line, &argument.low)) {
+        argument.high = argument.low;
+        if (take_sign(line, "..") && !take_number(line, &argument.high))
+            refuse(lowering, byte_of(line), "the range's end was expected here");
+        if (argument.high < argument.low)
+            refuse(lowering, place, "an empty range");
+        if (type == TYPE_INT && (argument.low < INT32_MIN || argument.high > INT32_MAX))
+            refuse(lowering, place, "out of the range of int");
+    } else {
+        refuse(lowering, place, "a number, a range (1..10), a text, true, false or null was expected here");
+    }
+    if (!failed(lowering) && !types_meet(argument.type, type))
+        refuse(lowering, place, "this parameter is %s, and this is %s", type_name(type), type_name(argument.type));
+    ISO_GROW(lowering->arguments, lowering->argument_count, lowering->argument_capacity);
+    lowering->arguments[lowering->argument_count++] = argument;
+    return !failed(lowering);
+}
+
+static void note_arguments(struct lowering *lowering, struct function *function, const struct call *call)
+{
+    function->called = true;
+    for (uint32_t i = 0; i < function->parameters; i++) {
+        const struct argument *argument = &lowering->arguments[call->first_argument + i];
+        if (argument->null)
+            function->null_arguments[i] = true;
+        hull(&function->arguments[i], argument->low, argument->high);
+    }
+}
+
+static void read_call(struct line *line, uint32_t session)
+{
+    struct lowering *lowering = line->lowering;
+    skip(line);
+    uint32_t first = byte_of(line), found = NONE;
+    size_t length = word_length(line);
+    for (uint32_t i = 0; i < lowering->function_count; i++)
+        if (strlen(lowering->functions[i].name) == length && !memcmp(lowering->functions[i].name, line->at, length))
+            found = i;
+    if (found == NONE) {
+        refuse(lowering, first, "there is no function \"%.*s\"", (int)length, line->at);
+        return;
+    }
+    line->at += length;
+    struct function *function = &lowering->functions[found];
+    struct call call = {found, lowering->argument_count, session, {first, first}};
+    if (!take_sign(line, "("))
+        refuse(lowering, byte_of(line), "( was expected here");
+    uint32_t given = 0;
+    while (!failed(lowering) && !take_sign(line, ")")) {
+        if (given && !take_sign(line, ","))
+            refuse(lowering, byte_of(line), ", or ) was expected here");
+        else if (given == function->parameters)
+            refuse(lowering, byte_of(line), "function \"%s\" has %u parameters", function->name, function->parameters);
+        else
+            take_argument(line, function->parameter_types[given++]);
+    }
+    call.span.end = byte_of(line);
+    if (!failed(lowering) && given != function->parameters)
+        refuse(lowering, first, "function \"%s\" has %u parameters", function->name, function->parameters);
+    if (failed(lowering))
+        return;
+    ISO_GROW(lowering->calls, lowering->call_count, lowering->call_capacity);
+    lowering->calls[lowering->call_count++] = call;
+    note_arguments(lowering, function, &call);
+}
+
+static void read_calls(struct line *line, uint32_t session)
+{
+    do {
+        read_call(line, session);
+    } while (!failed(line->lowering) && take_sign(line, ","));
+    skip(line);
+    if (!failed(line->lowering) && line->at < line->end)
+        refuse(line->lowering, byte_of(line), ", or the end of the line was expected here");
+}
+
+/* A name and a colon, which may be missing. */
+static char *take_label(struct line *line)
+{
+    struct line ahead = *line;
+    skip(&ahead);
+    const char *first = ahead.at;
+    size_t length = word_length(&ahead);
+    if (!length) { /* the core language numbers its sessions */
+        while (ahead.at + length < ahead.end && ahead.at[length] >= '0' && ahead.at[length] <= '9')
+            length++;
+    }
+    ahead.at += length;
+    if (!length || !take_sign(&ahead, ":") || (ahead.at < ahead.end && *ahead.at == ':'))
+        return NULL;
+    *line = ahead;
+    return iso_copy_text(first, length);
+}
+
+/* ---- rules ---- */
+
+static void read_rule(struct line *line, enum iso_prove_rule_kind kind, uint32_t begin)
+{
+    struct lowering *lowering = line->lowering;
+    struct rule rule = {.kind = kind, .name = take_label(line)};
+    const char *end = line->end;
+    if (!rule.name)
+        take_sign(line, ":");
+    skip(line);
+    while (end > line->at && strchr(" \t\r;", end[-1]))
+        end--;
+    rule.expression = (struct iso_prove_span){byte_of(line), (uint32_t)(end - lowering->source)};
+    rule.span = (struct iso_prove_span){begin, rule.expression.end};
+    if (rule.expression.begin == rule.expression.end)
+        refuse(lowering, begin, "a condition was expected here");
+    ISO_GROW(lowering->rules, lowering->rule_count, lowering->rule_capacity);
+    lowering->rules[lowering->rule_count++] = rule;
+}
+
+static void read_ignore(struct line *line)
+{
+    struct lowering *lowering = line->lowering;
+    skip(line);
+    if (line->at == line->end)
+        lowering->ignore_references = lowering->ignore_defaults = lowering->ignore_locks = true;
+    while (line->at < line->end && !failed(lowering)) {
+        if (take_word(line, "references"))
+            lowering->ignore_references = true;
+        else if (take_word(line, "defaults"))
+            lowering->ignore_defaults = true;
+        else if (take_word(line, "locks"))
+            lowering->ignore_locks = true;
+        else
+            refuse(lowering, byte_of(line), "references, defaults or locks was expected here");
+        take_sign(line, ",");
+        skip(line);
+    }
+}
+
+/* `early`: what the schema needs to know. */
+static void read_line(struct lowering *lowering, uint32_t begin, const char *end, bool early)
+{
+    struct line line = {lowering, lowering->source + begin + 3, end};
+    if (take_word(&line, "ignore")) {
+        if (early)
+            read_ignore(&line);
+    } else if (early) {
+        return;
+    } else if (take_word(&line, "run")) {
+        read_calls(&line, NONE);
+    } else if (take_word(&line, "session")) {
+        iso_free(take_label(&line));
+        read_calls(&line, lowering->sessions++);
+    } else if (take_word(&line, "invariant")) {
+        read_rule(&line, ISO_PROVE_INVARIANT, begin);
+    } else if (take_word(&line, "assert")) {
+        read_rule(&line, ISO_PROVE_ASSERT, begin);
+    } else {
+        refuse(lowering, byte_of(&line), "run, session, invariant, assert or ignore was expected here");
+    }
+}
+
+/* The comments between two tokens. */
+static void read_gap(struct lowering *lowering, uint32_t at, uint32_t end, bool early)
+{
+    const char *text = lowering->source;
+    for (uint32_t open = 0; at < end && !failed(lowering);) {
+        bool pair = at + 1 < end;
+        if (pair && text[at] == '/' && text[at + 1] == '*') {
+            open++;
+            at += 2;
+        } else if (open && pair && text[at] == '*' && text[at + 1] == '/') {
+            open--;
+            at += 2;
+        } else if (!open && pair && text[at] == '-' && text[at + 1] == '-') {
+            uint32_t begin = at;
+            while (at < end && text[at] != '\n' && text[at] != '\r')
+                at++;
+            if (begin + 2 < at && text[begin + 2] == '@')
+                read_line(lowering, begin, text + at, early);
+        } else {
+            at++;
+        }
+    }
+}
+
+static bool read_all(struct lowering *lowering, const struct iso_sql_tokens *tokens, bool early)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i <= tokens->count && !failed(lowering); i++) {
+        uint32_t next = i < tokens->count ? tokens->list[i].begin : (uint32_t)lowering->length;
+        read_gap(lowering, at, next, early);
+        at = i < tokens->count ? tokens->list[i].end : at;
+    }
+    return !failed(lowering);
+}
+
+bool read_directives(struct lowering *lowering, bool early)
+{
+    struct iso_sql_tokens tokens;
+    struct iso_sql_fault fault;
+    if (!iso_sql_scan(&tokens, lowering->source, lowering->length, &fault)) {
+        refuse(lowering, fault.byte, "%s", fault.text);
+        return false;
+    }
+    bool fine = read_all(lowering, &tokens, early);
+    iso_sql_tokens_release(&tokens);
+    return fine;
+}

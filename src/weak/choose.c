@@ -1,0 +1,202 @@
+/* Reads whose value several transactions wrote: which of them is meant is a choice, made lazily.
+ *
+ * First the constraints of all other reads are judged: what they violate no choice mends. Then each read is taken to have
+ * seen the last of its candidates before it in the order; where that closes a cycle, the choices that the cycle rests on
+ * are a clause (not all of them), and the solver makes others. No choice left: the clauses are the proof, with what the
+ * solver learned from them, each line of which unit propagation confirms.
+ */
+#include "solver/solver.h"
+#include "weak/weak_private.h"
+
+enum { MOST_ROUNDS = 20000 };
+
+/* A variable is a read and one of its candidates. */
+struct choosing {
+    struct weak *weak;
+    uint32_t *first; /* by read: its first variable, from 1; ISO_NONE: it has no choice */
+    uint32_t variables;
+    uint32_t *read_of; /* by variable */
+    struct iso_solver *solver;
+};
+
+static uint32_t set_size(const struct weak *weak, uint32_t read)
+{
+    uint32_t set = weak->read_set[read];
+    return weak->sets.first[set + 1] - weak->sets.first[set];
+}
+
+static uint32_t candidate(const struct weak *weak, uint32_t read, uint32_t index)
+{
+    return weak->sets.member[weak->sets.first[weak->read_set[read]] + index];
+}
+
+static bool is_own(const struct weak *weak, uint32_t read, uint32_t write)
+{
+    if (write == INITIAL)
+        return false;
+    const uint32_t *range = &weak->history->first_operation[weak->write_owner[write]];
+    return weak->read_operation[read] >= range[0] && weak->read_operation[read] < range[1];
+}
+
+static void add_choices(struct choosing *choosing, struct iso_solver *solver)
+{
+    struct weak *weak = choosing->weak;
+    int *clause = NULL;
+    uint32_t capacity = 0;
+    for (uint32_t read = 0; read < weak->read_count; read++) {
+        uint32_t count = 0;
+        if (choosing->first[read] == ISO_NONE)
+            continue;
+        ISO_RESERVE(clause, set_size(weak, read), capacity);
+        for (uint32_t i = 0; i < set_size(weak, read); i++) {
+            if (!is_own(weak, read, candidate(weak, read, i)))
+                clause[count++] = (int)(choosing->first[read] + i);
+        }
+        iso_solver_clause(solver, clause, count);
+    }
+    iso_free(clause);
+}
+
+static void number_variables(struct choosing *choosing)
+{
+    struct weak *weak = choosing->weak;
+    uint64_t next = 1;
+    choosing->first = iso_numbers_none(weak->read_count);
+    for (uint32_t read = 0; read < weak->read_count; read++) {
+        if (weak->read_set[read] == ISO_NONE)
+            continue;
+        choosing->first[read] = (uint32_t)next;
+        next += set_size(weak, read);
+        if (next >= INT32_MAX / 2) {
+            weak->stopped = "memory";
+            return;
+        }
+    }
+    choosing->variables = (uint32_t)next;
+    choosing->read_of = iso_numbers((size_t)next);
+    for (uint32_t read = 0; read < weak->read_count; read++) {
+        for (uint32_t i = 0; choosing->first[read] != ISO_NONE && i < set_size(weak, read); i++)
+            choosing->read_of[choosing->first[read] + i] = read;
+    }
+}
+
+/* Of the candidates that the solver allows (none is asked at first), the last one before the reader in the order. */
+static void choose(struct choosing *choosing, bool asked)
+{
+    struct weak *weak = choosing->weak;
+    for (uint32_t t = 0; t < weak->history->transaction_count; t++) {
+        for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+            uint32_t best = OPEN;
+            uint64_t best_rank = 0;
+            if (choosing->first[read] == ISO_NONE)
+                continue;
+            for (uint32_t i = 0; i < set_size(weak, read); i++) {
+                uint32_t write = candidate(weak, read, i);
+                if (is_own(weak, read, write) ||
+                    (asked && !iso_solver_value(choosing->solver, (int)(choosing->first[read] + i))))
+                    continue;
+                uint32_t place = write == INITIAL ? 0 : weak->position[weak->write_owner[write]] + 1;
+                /* before the reader: the later the better; behind it: the earlier the better, and none is good */
+                uint64_t rank = place <= weak->position[t] ? (uint64_t)place + ISO_NONE : ISO_NONE - 1u - place;
+                if (best == OPEN || rank > best_rank) {
+                    best = write;
+                    best_rank = rank;
+                }
+            }
+            weak->read_writer[read] = best;
+        }
+    }
+}
+
+static int variable_of(const struct choosing *choosing, uint32_t read)
+{
+    const struct weak *weak = choosing->weak;
+    for (uint32_t i = 0;; i++) {
+        if (candidate(weak, read, i) == weak->read_writer[read])
+            return (int)(choosing->first[read] + i);
+    }
+}
+
+/* What the cycle rested on: the literals of the last lemma. */
+static void forbid(struct choosing *choosing, struct iso_solver *solver)
+{
+    struct weak *weak = choosing->weak;
+    int *clause = iso_allocate(((size_t)weak->used_count + 1) * sizeof *clause);
+    for (uint32_t i = 0; i < weak->used_count; i++)
+        clause[i] = -variable_of(choosing, weak->used[i]);
+    iso_solver_clause(solver, clause, weak->used_count);
+    iso_free(clause);
+}
+
+/* ---- the proof that no choice is left ---- */
+
+static void learn(void *context, const int *clause, uint32_t count)
+{
+    struct choosing *choosing = context;
+    struct weak *weak = choosing->weak;
+    struct iso_evidence *evidence = &weak->result->evidence;
+    if (!count) /* the last lemma says it */
+        return;
+    iso_evidence_lemma(evidence, ISO_LEMMA_PROPAGATION, ISO_NONE);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t variable = (uint32_t)(clause[i] < 0 ? -clause[i] : clause[i]), read = choosing->read_of[variable];
+        uint32_t write = candidate(weak, read, variable - choosing->first[read]);
+        iso_evidence_literal(evidence, weak_literal_reads(weak, read, write, clause[i] > 0));
+    }
+}
+
+/* The clauses of cycles are lemmas already: those without an order among their literals. */
+static void prove(struct choosing *choosing, const int *clauses, const uint32_t *ends, uint32_t count)
+{
+    struct iso_solver *solver = iso_solver_new();
+    iso_solver_set_learn(solver, learn, choosing);
+    add_choices(choosing, solver);
+    for (uint32_t i = 0; i < count; i++)
+        iso_solver_clause(solver, clauses + (i ? ends[i - 1] : 0), ends[i] - (i ? ends[i - 1] : 0));
+    iso_solver_solve(solver, NULL, 0);
+    iso_solver_free(solver);
+    iso_evidence_lemma(&choosing->weak->result->evidence, ISO_LEMMA_PROPAGATION, ISO_NONE);
+}
+
+enum weak_answer weak_choose(struct weak *weak)
+{
+    struct choosing choosing = {.weak = weak, .solver = iso_solver_new()};
+    enum weak_answer answer = WEAK_STOPPED;
+    int *clauses = NULL;
+    uint32_t *ends = NULL, used = 0, capacity = 0, count = 0, end_capacity = 0;
+    number_variables(&choosing);
+    if (!weak->stopped)
+        add_choices(&choosing, choosing.solver);
+    for (uint32_t round = 0; !weak->stopped; round++) {
+        if (round == MOST_ROUNDS || weak_must_stop(weak)) {
+            weak->stopped = weak->stopped ? weak->stopped : "repeated-values";
+            break;
+        }
+        choose(&choosing, round > 0);
+        answer = weak_judge_order(weak);
+        if (answer != WEAK_BROKEN)
+            break;
+        weak_explain_broken(weak);
+        weak->broken_read = ISO_NONE;
+        if (!weak->used_count) /* it rests on no choice */
+            break;
+        forbid(&choosing, choosing.solver);
+        ISO_RESERVE(clauses, (size_t)used + weak->used_count, capacity);
+        for (uint32_t i = 0; i < weak->used_count; i++)
+            clauses[used++] = -variable_of(&choosing, weak->used[i]);
+        ISO_GROW(ends, count, end_capacity);
+        ends[count++] = used;
+        weak->result->counters.solver_calls++;
+        weak_order_forget(weak);
+        if (iso_solver_solve(choosing.solver, NULL, 0) == ISO_SOLVER_FALSE) {
+            prove(&choosing, clauses, ends, count);
+            break;
+        }
+    }
+    iso_solver_free(choosing.solver);
+    iso_free(choosing.first);
+    iso_free(choosing.read_of);
+    iso_free(clauses);
+    iso_free(ends);
+    return weak->stopped ? WEAK_STOPPED : answer;
+}
