@@ -477,7 +477,10 @@ LIBDIR ?= lib
 SHARE = $(DESTDIR)$(PREFIX)/share
 INSTALLED = $(DESTDIR)$(PREFIX)/$(LIBDIR)
 VERSION = $(shell sed -n 's/^.define ISO_VERSION "\(.*\)"/\1/p' include/iso/version.h)
-.PHONY: install install-program install-libraries
+.PHONY: install install-proxy install-program install-libraries
+install-proxy: $(BUILD)/isochron-proxy
+	@install -D $(BUILD)/isochron-proxy $(DESTDIR)$(PREFIX)/bin/isochron-proxy
+
 install-program: $(BUILD)/isochron $(BUILD)/isochron.1 $(COMPLETIONS)
 	@install -D $(BUILD)/isochron $(DESTDIR)$(PREFIX)/bin/isochron
 	@install -D -m 644 $(BUILD)/isochron.1 $(SHARE)/man/man1/isochron.1
@@ -495,7 +498,7 @@ install-libraries: $(INTERFACES)
 	        >$(INSTALLED)/pkgconfig/$$library.pc; \
 	done
 
-install: install-program install-libraries ## Install program, man page, completions, libraries and headers under PREFIX (/usr/local)
+install: install-program install-proxy install-libraries ## Install program, man page, completions, libraries and headers under PREFIX (/usr/local)
 
 .PHONY: deb
 deb: all lib ## Build the Debian packages of the program and its libraries, their bills of materials (.cdx.json) and SHA256SUMS

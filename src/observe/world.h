@@ -38,6 +38,7 @@ struct observe_database {
     struct catalog *catalog; /* NULL: not known yet */
     _Atomic uint64_t generation;
     bool is_asked; /* by some session, now */
+    uint32_t first_askers;
     _Atomic bool is_stale;
     int64_t asked_at; /* seconds */
     struct observe_database *next;

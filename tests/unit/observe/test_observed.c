@@ -267,7 +267,7 @@ static void a_connection_that_is_lost_in_commit_leaves_it_unknown(void **state)
     assert_false(server(&talk, 'Z', "T", 1));
     end(&talk,
         "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"d\",\"k\":\"public.kv/6\"}],\"xid\":\"15\","
-        "\"writes\":\"cdc\",\"status\":\"unknown\"}\n");
+        "\"status\":\"unknown\"}\n");
 }
 
 static void prepared_statements_have_parameters_and_portals(void **state)
