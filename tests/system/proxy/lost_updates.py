@@ -32,13 +32,13 @@ with open(sys.argv[3], "w") as history:
             if operation["t"] == "r" and operation["row"].startswith("public.accounts/") and "balance" in operation.get("cells", {}):
                 key, value = int(operation["row"].split("/")[1]), int(operation["cells"]["balance"])
                 operations.append({"t": "r", "k": key, "v": value})
-                read[key] = value
+                read.setdefault(key, set()).add(value)
         for row in rows.get(record["xid"], []):
             key = row["after"]["id"]
             operations.append({"t": "w", "k": key, "v": row["after"]["balance"]})
-            if key in read and read[key] != row["before"]["balance"]:
+            if read.get(key, set()) - {row["before"]["balance"]}:
                 print(record["tid"])
-            read.pop(key, None)
+            read.pop(key, None)  # what follows replaces its own
         if operations:
             put(record["tid"], record["sid"], operations)
     assert not set(rows) - known, "rows of transactions without a record"
