@@ -288,8 +288,6 @@ int rowsets_compare_rows(const struct iso_rowsets *engine, const struct rowsets_
 /* The same between the bounds of a range of plain keys. */
 void rowsets_order_narrow_plain(const struct iso_rowsets *engine, const struct rowsets_table *table, iso_atom from,
                                 iso_atom to, struct rowsets_place *first, struct rowsets_place *end);
-int rowsets_compare_keys(struct iso_json_text left, struct iso_json_text right);
-bool rowsets_is_integer(struct iso_json_text part, int64_t *number);
 
 /* queue.c */
 void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query);

@@ -95,7 +95,7 @@ uint32_t rowsets_row(struct iso_rowsets *engine, uint32_t table, iso_atom parts)
     uint32_t serial = row->serial;
     *row = (struct rowsets_row){.table = table, .parts = parts, .candidates = ISO_NONE, .serial = serial};
     row->cells = new_cell(engine, 0);
-    row->is_number = rowsets_is_integer(rowsets_text(&engine->atoms, parts, buffer), &row->number);
+    row->is_number = iso_key_read_integer(rowsets_text(&engine->atoms, parts, buffer), &row->number);
     iso_number_map_put(&engine->row_of, iso_number_pair(table, parts), number);
     rowsets_order_add(engine, number);
     return number;
