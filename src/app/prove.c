@@ -1,8 +1,11 @@
 /* `isochron prove`: which isolation level a program needs. */
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "app/commands.h"
 #include "bytes/whole_file.h"
+#include "prove/history.h"
 #include "prove/proof.h"
 #include "prove/report.h"
 #include "prove_sql/read.h"
@@ -10,8 +13,8 @@
 struct prove {
     const char *levels; /* names with commas between; NULL: all */
     uint32_t instances, unroll;
-    uint64_t timeout;            /* milliseconds; 0: none */
-    const char *evidence, *smt2; /* files, or NULL */
+    uint64_t timeout;                      /* milliseconds; 0: none */
+    const char *evidence, *smt2, *history; /* files, a folder, or NULL */
     bool json;
     struct iso_prove_options options;
 };
@@ -34,6 +37,9 @@ static const struct app_option options[] = {
                     "After S seconds what is not decided is undecided (0: no limit)."),
     APP_ROW_GROUP("What is written"),
     APP_ROW_FLAG("json", PLACE(json), "Print the verdicts as one JSON object."),
+    APP_ROW_TEXT("history", "DIR", PLACE(history),
+                 "Write each counterexample as a history, DIR/LEVEL.jsonl, for isochron\n"
+                 "check."),
     APP_ROW_TEXT("evidence", "FILE", PLACE(evidence),
                  "Write a proof of every level that holds; isochron verify checks it."),
     APP_ROW_TEXT("smt2", "FILE", PLACE(smt2),
@@ -98,6 +104,25 @@ static enum iso_status write_file(struct app *app, const char *name, const struc
     return iso_output_close(&output, &app->error);
 }
 
+static enum iso_status write_histories(struct app *app, const char *folder, const struct iso_prove_result *result)
+{
+    enum iso_status status = ISO_OK;
+    if (mkdir(folder, 0777) && errno != EEXIST)
+        return iso_error_set(&app->error, iso_error_of_open(errno), "%s: %s", folder, strerror(errno));
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS && status == ISO_OK; i++) {
+        struct iso_text name = {0}, text = {0};
+        if (!result->asked[i] || !result->answers[i].shown)
+            continue;
+        iso_text_format(&name, "%s/%s.jsonl", folder, iso_prove_level_name(i));
+        iso_text_put_bytes(&name, "", 1);
+        iso_prove_put_history(&result->answers[i].execution, &text);
+        status = write_file(app, name.bytes, &text);
+        iso_text_release(&name);
+        iso_text_release(&text);
+    }
+    return status;
+}
+
 /* What was asked for beside the verdict. */
 static enum iso_status write_files(struct app *app, const struct prove *prove, const struct iso_prove_program *program,
                                    const struct iso_prove_result *result)
@@ -105,7 +130,9 @@ static enum iso_status write_files(struct app *app, const struct prove *prove, c
     struct iso_text text = {0};
     enum iso_status status = ISO_OK;
     uint32_t level = 0;
-    if (prove->evidence)
+    if (prove->history)
+        status = write_histories(app, prove->history, result);
+    if (prove->evidence && status == ISO_OK)
         status = iso_prove_put_proofs(program, &prove->options, result, &text, &app->error);
     if (prove->evidence && status == ISO_OK)
         status = write_file(app, prove->evidence, &text);
