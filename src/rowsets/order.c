@@ -18,7 +18,7 @@ int rowsets_compare_rows(const struct iso_rowsets *engine, const struct rowsets_
                          const struct rowsets_row *right)
 {
     char buffers[2][ISO_ATOM_TEXT_MAX];
-    if (engine->tables[left->table].is_plain)
+    if (engine->store.tables[left->table].is_plain)
         return iso_atom_compare(&engine->atoms, left->parts, right->parts);
     if (left->is_number && right->is_number)
         return compare_numbers(left->number, right->number);
@@ -30,7 +30,7 @@ int rowsets_compare_rows(const struct iso_rowsets *engine, const struct rowsets_
 
 static void count_parts(struct iso_rowsets *engine, const struct rowsets_row *row, uint32_t by)
 {
-    struct rowsets_table *table = &engine->tables[row->table];
+    struct rowsets_table *table = &engine->store.tables[row->table];
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text rest = rowsets_text(&engine->atoms, row->parts, buffer), part;
     uint32_t count = 0;
@@ -54,7 +54,7 @@ static void count_parts(struct iso_rowsets *engine, const struct rowsets_row *ro
 static const struct rowsets_row *row_at(const struct iso_rowsets *engine, const struct rowsets_table *table,
                                         uint32_t chunk, uint32_t at)
 {
-    return &engine->rows[table->chunks[chunk].rows[at]];
+    return &engine->store.rows[table->chunks[chunk].rows[at]];
 }
 
 /* Where the row stands, or would: in the last chunk that begins at or before it. */
@@ -94,8 +94,8 @@ static void split_chunk(struct rowsets_table *table, struct rowsets_place *place
 
 void rowsets_order_add(struct iso_rowsets *engine, uint32_t number)
 {
-    const struct rowsets_row *row = &engine->rows[number];
-    struct rowsets_table *table = &engine->tables[row->table];
+    const struct rowsets_row *row = &engine->store.rows[number];
+    struct rowsets_table *table = &engine->store.tables[row->table];
     struct rowsets_place place = place_of(engine, table, row);
     if (!table->chunk_count)
         insert_chunk(table, 0);
@@ -111,8 +111,8 @@ void rowsets_order_add(struct iso_rowsets *engine, uint32_t number)
 
 void rowsets_order_remove(struct iso_rowsets *engine, uint32_t number)
 {
-    const struct rowsets_row *row = &engine->rows[number];
-    struct rowsets_table *table = &engine->tables[row->table];
+    const struct rowsets_row *row = &engine->store.rows[number];
+    struct rowsets_table *table = &engine->store.tables[row->table];
     struct rowsets_place place = place_of(engine, table, row);
     struct rowsets_chunk *chunk = &table->chunks[place.chunk];
     chunk->count--;
