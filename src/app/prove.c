@@ -10,6 +10,7 @@
 #include "prove/history.h"
 #include "prove/proof.h"
 #include "prove/report.h"
+#include "prove_sql/psql.h"
 #include "prove_sql/read.h"
 
 struct prove {
@@ -17,6 +18,7 @@ struct prove {
     uint32_t instances, unroll;
     uint64_t timeout;                      /* milliseconds; 0: none */
     const char *evidence, *smt2, *history; /* files, a folder, or NULL */
+    const char *psql;                      /* a file, or NULL */
     bool json, advise;
     double started;
     struct iso_prove_options options;
@@ -51,6 +53,9 @@ static const struct app_option options[] = {
     APP_ROW_TEXT("smt2", "FILE", PLACE(smt2),
                  "Write the question of the one --level for an SMT solver: unsat says\n"
                  "that it holds."),
+    APP_ROW_TEXT("psql", "FILE", PLACE(psql),
+                 "Of SQL: write what breaks the strongest violated level of PostgreSQL's\n"
+                 "as a script of bash that replays it there, one psql a transaction."),
     {.type = APP_END},
 };
 
@@ -149,6 +154,11 @@ static enum iso_status write_files(struct app *app, const struct prove *prove, c
         status = iso_prove_put_smt2(program, level, prove->unroll, &text, &app->error);
     if (prove->smt2 && status == ISO_OK)
         status = write_file(app, prove->smt2, &text);
+    text.used = 0;
+    if (prove->psql && status == ISO_OK && !iso_prove_put_psql(result, &text))
+        app_log_warning("%s is not written: nothing that can be replayed on PostgreSQL is violated", prove->psql);
+    else if (prove->psql && status == ISO_OK)
+        status = write_file(app, prove->psql, &text);
     iso_text_release(&text);
     return status;
 }

@@ -42,6 +42,8 @@ void iso_prove_program_release(struct iso_prove_program *program)
     for (uint32_t i = 0; i < program->rules.count; i++)
         iso_free(program->rules.list[i].name);
     free_names(program->warnings.list, program->warnings.count);
+    free_names(program->scripts.list, program->scripts.count);
+    free_names(program->prologues.list, program->prologues.count);
     iso_free(program->expressions.list);
     iso_free(program->steps.list);
     iso_free(program->values.list);
