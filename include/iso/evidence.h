@@ -211,4 +211,8 @@ const char *iso_anomaly_name(enum iso_anomaly anomaly);
  * count as reads of what was written. */
 const char *iso_cycle_anomaly(const struct iso_evidence *evidence, uint32_t lemma);
 
+/* At the weak levels, of a cycle with one rw: the session guarantee that alone is broken, "monotonic-reads"; NULL: none is.
+ * Such a cycle is Adya's G-single, whatever else it is called. */
+const char *iso_cycle_guarantee(const struct iso_evidence *evidence, uint32_t lemma);
+
 #endif

@@ -16,4 +16,9 @@
 enum iso_status iso_weak_check(const struct iso_history *history, const struct iso_polygraph_options *options,
                                struct iso_polygraph_result *result, struct iso_error *error);
 
+/* The part of that which needs no order, for whoever judges another level by other means. True: the result says it, or that
+ * there is nothing to judge. */
+bool iso_weak_findings(const struct iso_history *history, const struct iso_polygraph_options *options,
+                       struct iso_polygraph_result *result);
+
 #endif

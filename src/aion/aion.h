@@ -112,8 +112,12 @@ struct iso_aion_options {
                                * go to `spill`; if that does not help, the retention shrinks */
     const char *spill;        /* folder of the spill file of keys that are not in memory (evict.c); NULL: none */
     bool spill_stays;         /* its files have names and stay: the engine can be saved (aion/archive.h) */
-    unsigned spill_segment_bits;     /* for tests, as in spill/spill.h */
-    bool spill_all;                  /* every key goes there as soon as it can: for tests */
+    unsigned spill_segment_bits; /* for tests, as in spill/spill.h */
+    bool spill_all;              /* every key goes there as soon as it can: for tests */
+    /* What stands beside the engine under the same limit, and goes by the same floor (iso_aion_floor): its bytes, and that
+     * the floor has risen for want of memory. Or NULL. */
+    uint64_t (*bytes_beside)(void *context);
+    void (*on_floor)(void *context, uint64_t floor);
     uint64_t (*memory_in_use)(void); /* anonymous bytes of the process; or NULL: only the engine's own state counts */
     bool overlaps;                   /* as in struct iso_check_options */
     uint32_t max_per_key; /* so many violations of a key, and of a session, are reported in full, others are counted
@@ -161,6 +165,9 @@ void iso_aion_free(struct iso_aion *engine);
  * another limit. What goes to the spill file and what the retention leaves follows from this and from what the engine
  * was given, and from nothing else. */
 void iso_aion_memory(struct iso_aion *engine, uint64_t limit, uint64_t in_use, bool anew);
+
+/* Below which nothing is kept but what is newest: no transaction that starts below is taken any more. */
+uint64_t iso_aion_floor(const struct iso_aion *engine);
 
 /* The limit that would be enough for what the process has now, if the one that there is is not, after all went to the
  * spill file that can; else 0. */

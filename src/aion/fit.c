@@ -55,9 +55,16 @@ static uint64_t bytes_beside_keys(const struct iso_aion *engine)
     return less(bytes, with_keys);
 }
 
+/* The engine's, and what stands beside it. */
+static uint64_t all_bytes(const struct iso_aion *engine)
+{
+    uint64_t beside = engine->options.bytes_beside ? engine->options.bytes_beside(engine->options.context) : 0;
+    return aion_bytes(engine) + beside;
+}
+
 static bool is_over_limit(const struct iso_aion *engine)
 {
-    return engine->options.spill && aion_bytes(engine) > engine->budget.limit;
+    return engine->options.spill && all_bytes(engine) > engine->budget.limit;
 }
 
 /* Where there is a spill file it has had its turn: it found too little that could go, or the rest is too much beside the
@@ -68,7 +75,7 @@ static bool is_short(const struct iso_aion *engine)
     uint64_t room = less(budget->limit, budget->beside + budget->limit / FREE), part = budget->limit / SHARE;
     room = room > part ? room : part;
     if (!engine->options.spill)
-        return aion_bytes(engine) > budget->limit;
+        return all_bytes(engine) > budget->limit;
     uint64_t beside = bytes_beside_keys(engine), process = budget->beside + budget->kept + dedup_bytes(engine);
     bool is_full = process > budget->limit - budget->limit / FREE && beside > budget->limit / BESIDE;
     return is_full || (budget->needed && own_bytes(engine) > room) || beside > less(room, budget->limit / KEYS);
@@ -142,6 +149,8 @@ static bool lies_above(const struct iso_aion *engine)
 static void trim_to_floor(struct iso_aion *engine)
 {
     aion_set_floor(engine);
+    if (engine->options.on_floor)
+        engine->options.on_floor(engine->options.context, engine->time.floor);
     aion_trim_all(engine);
 }
 
@@ -172,6 +181,11 @@ void aion_fit(struct iso_aion *engine)
 uint64_t iso_aion_closed_early(const struct iso_aion *engine)
 {
     return engine->stats.closed_early;
+}
+
+uint64_t iso_aion_floor(const struct iso_aion *engine)
+{
+    return engine->time.floor;
 }
 
 uint64_t iso_aion_given_up(const struct iso_aion *engine)

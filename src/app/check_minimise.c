@@ -13,7 +13,7 @@ static enum iso_status judge_again(struct app *app, const struct iso_polygraph_o
 {
     struct iso_polygraph_result result;
     iso_polygraph_result_init(&result);
-    enum iso_status status = iso_polygraph_check(history, options, &result, &app->error);
+    enum iso_status status = iso_judge_any_order(history, options, &result, &app->error);
     if (status == ISO_OK && result.outcome != ISO_IS_VIOLATED)
         status = iso_error_set(&app->error, ISO_FAILED, "--minimise: what is left is judged %s",
                                iso_outcome_name(result.outcome));
@@ -60,7 +60,7 @@ enum iso_status app_check_minimise(struct app *app, const struct app_check *chec
     }
     iso_history_init(&smallest);
     iso_history_init(&plain);
-    uint32_t checks = iso_polygraph_minimise(history, options, &result->evidence, &smallest);
+    uint32_t checks = iso_polygraph_minimise(history, options, iso_judge_any_order, &result->evidence, &smallest);
     enum iso_status status = iso_history_finish(&smallest, &app->error);
     if (status == ISO_OK && !iso_part_without_initial(&smallest, &plain))
         status =

@@ -52,8 +52,12 @@ static const struct app_option options[] = {
                    "What sessions draw (1). Who meets whom the machine decides: no two runs\n"
                    "are the same."),
     APP_ROW_GROUP("What is judged"),
-    APP_ROW_CHOICE("level", ISO_LEVEL_WORDS, PLACE(check.level), "What must hold: as of check. By default si.",
+    APP_ROW_CHOICE("level", ISO_LEVEL_WORDS "|strongest|all", PLACE(check.level),
+                   "What must hold: as of check. By default si. strongest: the strongest\n"
+                   "levels at which the run was; all: each level.",
                    .refusal = iso_level_refusal),
+    APP_ROW_CHOICE("at-least", ISO_LEVEL_WORDS, PLACE(check.at_least),
+                   "With strongest or all: the exit status is that of this level.", .refusal = iso_level_refusal),
     APP_ROW_GROUP("Records"),
     APP_ROW_TEXT("record", "FILE", PLACE(record),
                  "Write what was recorded to FILE, for check; compressed if it ends in\n"
@@ -139,15 +143,17 @@ static enum iso_status check_wishes(struct app *app, struct probe *probe, const 
     probe->options.milliseconds = probe->seconds_ms;
     probe->options.record = probe->record ? probe->record : "probe";
     struct iso_judge_options *judge = &probe->check.judge;
+    bool asks_levels = app_check_asks_levels(&probe->check);
     judge->times.threads = app_threads(probe->check.load.threads);
     judge->times.max_violations = probe->explained;
     judge->order.max_findings = LISTED_FINDINGS;
-    judge->order.model = (enum iso_model)probe->check.level;
+    judge->order.model = asks_levels ? ISO_MODEL_SI : (enum iso_model)probe->check.level;
     judge->order.timeout = SEARCH_SECONDS;
     judge->order.memory_in_use = app_memory_in_use;
     probe->check.load.quiet = probe->quiet;
-    probe->check.explanation.explain = !probe->check.json && !probe->quiet;
-    if (choose_workloads(app, probe) != ISO_OK)
+    probe->check.explanation.explain = !probe->check.json && !probe->quiet && !asks_levels;
+    if (choose_workloads(app, probe) != ISO_OK ||
+        (asks_levels && app_check_levels_options(app, &probe->check) != ISO_OK))
         return error->status;
     return app_explanation_check(app, &probe->check.explanation, probe->check.json, ISO_WALL_UNKNOWN);
 }
@@ -312,6 +318,8 @@ static enum iso_status judge_history(struct app *app, struct probe *probe, struc
     double started = app_seconds();
     if (iso_judge_finish(history, NULL, &app->error) != ISO_OK)
         return app->error.status;
+    if (app_check_asks_levels(&probe->check))
+        return app_check_levels(app, &probe->check, history, started, started);
     bool is_both = iso_judge_route(&probe->check.judge, history) != ISO_JUDGE_ORDER;
     struct iso_judgement *shown = &first;
     if (judge_as(probe, ISO_JUDGE_AUTO, history, &first, &app->error) == ISO_OK && is_both)
@@ -343,6 +351,9 @@ static void say_what_ran(const struct probe *probe, const struct iso_probe *runn
             iso_database_product_name(iso_database_product(database)), iso_database_version(database),
             iso_probe_level(running), probe->options.sessions, seconds, tally->committed, tally->aborted,
             tally->unknown, iso_probe_has_positions(running) ? "" : "; without positions: any order is sought");
+    if (tally->never_connected)
+        app_log_warning("%u of %u sessions got no connection: %s", tally->never_connected, probe->options.sessions,
+                        tally->refusal);
     if (tally->connections_lost)
         app_log("%" PRIu64 " connections were lost and made again", tally->connections_lost);
 }
@@ -411,6 +422,8 @@ static enum iso_status run_probe(struct app *app, int count, char **arguments)
     struct app_texts urls = {0};
     bool done;
     iso_judge_options_init(&probe.check.judge);
+    probe.check.level = ISO_SI;
+    probe.check.at_least = ISO_LEVELS;
     probe.options.take = take_record;
     probe.options.show = show_progress;
     probe.options.context = &probe;
@@ -448,6 +461,8 @@ const struct app_command app_probe = {
                 "      Whether PostgreSQL's REPEATABLE READ is snapshot isolation.\n"
                 "  isochron probe --level ser --isolation serializable --chaos mysql://root@localhost:4000/test\n"
                 "      Serializability, while connections die.\n"
+                "  isochron probe --level strongest --isolation 'read committed' mysql://root@localhost/test\n"
+                "      What this level is worth.\n"
                 "  isochron probe --list\n"
                 "      What the workloads are.\n",
     .options = options,

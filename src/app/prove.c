@@ -1,18 +1,26 @@
 /* `isochron prove`: which isolation level a program needs. */
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "app/commands.h"
 #include "bytes/whole_file.h"
+#include "base/clock.h"
+#include "prove/advice.h"
+#include "prove/history.h"
 #include "prove/proof.h"
 #include "prove/report.h"
+#include "prove_sql/psql.h"
 #include "prove_sql/read.h"
 
 struct prove {
     const char *levels; /* names with commas between; NULL: all */
     uint32_t instances, unroll;
-    uint64_t timeout;            /* milliseconds; 0: none */
-    const char *evidence, *smt2; /* files, or NULL */
-    bool json;
+    uint64_t timeout;                      /* milliseconds; 0: none */
+    const char *evidence, *smt2, *history; /* files, a folder, or NULL */
+    const char *psql;                      /* a file, or NULL */
+    bool json, advise;
+    double started;
     struct iso_prove_options options;
 };
 
@@ -27,6 +35,9 @@ static const struct app_option options[] = {
     APP_ROW_FLAG("any-number", PLACE(options.any_number),
                  "At ser, si and pc: ask by induction whether what holds for these\n"
                  "transactions holds for any number of them."),
+    APP_ROW_FLAG("advise", PLACE(advise),
+                 "Say what would make it hold: the smallest set of reads to lock or of\n"
+                 "rows to update at rc and si, or the level."),
     APP_ROW_COUNT("unroll", "K", PLACE(unroll), 1, 1000,
                   "Make K rounds of loops whose bounds are not constant. If more can be\n"
                   "reached, the verdict is undecided."),
@@ -34,11 +45,17 @@ static const struct app_option options[] = {
                     "After S seconds what is not decided is undecided (0: no limit)."),
     APP_ROW_GROUP("What is written"),
     APP_ROW_FLAG("json", PLACE(json), "Print the verdicts as one JSON object."),
+    APP_ROW_TEXT("history", "DIR", PLACE(history),
+                 "Write each counterexample as a history, DIR/LEVEL.jsonl, for isochron\n"
+                 "check."),
     APP_ROW_TEXT("evidence", "FILE", PLACE(evidence),
                  "Write a proof of every level that holds; isochron verify checks it."),
     APP_ROW_TEXT("smt2", "FILE", PLACE(smt2),
                  "Write the question of the one --level for an SMT solver: unsat says\n"
                  "that it holds."),
+    APP_ROW_TEXT("psql", "FILE", PLACE(psql),
+                 "Of SQL: write what breaks the strongest violated level of PostgreSQL's\n"
+                 "as a script of bash that replays it there, one psql a transaction."),
     {.type = APP_END},
 };
 
@@ -98,6 +115,25 @@ static enum iso_status write_file(struct app *app, const char *name, const struc
     return iso_output_close(&output, &app->error);
 }
 
+static enum iso_status write_histories(struct app *app, const char *folder, const struct iso_prove_result *result)
+{
+    enum iso_status status = ISO_OK;
+    if (mkdir(folder, 0777) && errno != EEXIST)
+        return iso_error_set(&app->error, iso_error_of_open(errno), "%s: %s", folder, strerror(errno));
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS && status == ISO_OK; i++) {
+        struct iso_text name = {0}, text = {0};
+        if (!result->asked[i] || !result->answers[i].shown)
+            continue;
+        iso_text_format(&name, "%s/%s.jsonl", folder, iso_prove_level_name(i));
+        iso_text_put_bytes(&name, "", 1);
+        iso_prove_put_history(&result->answers[i].execution, &text);
+        status = write_file(app, name.bytes, &text);
+        iso_text_release(&name);
+        iso_text_release(&text);
+    }
+    return status;
+}
+
 /* What was asked for beside the verdict. */
 static enum iso_status write_files(struct app *app, const struct prove *prove, const struct iso_prove_program *program,
                                    const struct iso_prove_result *result)
@@ -105,7 +141,9 @@ static enum iso_status write_files(struct app *app, const struct prove *prove, c
     struct iso_text text = {0};
     enum iso_status status = ISO_OK;
     uint32_t level = 0;
-    if (prove->evidence)
+    if (prove->history)
+        status = write_histories(app, prove->history, result);
+    if (prove->evidence && status == ISO_OK)
         status = iso_prove_put_proofs(program, &prove->options, result, &text, &app->error);
     if (prove->evidence && status == ISO_OK)
         status = write_file(app, prove->evidence, &text);
@@ -116,11 +154,40 @@ static enum iso_status write_files(struct app *app, const struct prove *prove, c
         status = iso_prove_put_smt2(program, level, prove->unroll, &text, &app->error);
     if (prove->smt2 && status == ISO_OK)
         status = write_file(app, prove->smt2, &text);
+    text.used = 0;
+    if (prove->psql && status == ISO_OK && !iso_prove_put_psql(result, &text))
+        app_log_warning("%s is not written: nothing that can be replayed on PostgreSQL is violated", prove->psql);
+    else if (prove->psql && status == ISO_OK)
+        status = write_file(app, prove->psql, &text);
     iso_text_release(&text);
     return status;
 }
 
-static enum iso_status prove_program(struct app *app, struct prove *prove, const struct iso_prove_program *program)
+/* What is left of --timeout for what comes behind the verdicts. */
+static void spend_time(struct prove *prove)
+{
+    double left = (double)prove->timeout / 1000 - (iso_clock_seconds() - prove->started);
+    if (prove->timeout)
+        prove->options.seconds = left > 0.001 ? left : 0.001;
+}
+
+static enum iso_status put_advice(struct app *app, struct prove *prove, struct iso_prove_program *program,
+                                  const struct iso_prove_result *result, struct iso_text *text)
+{
+    struct iso_prove_advice advice[ISO_PROVE_LEVELS];
+    spend_time(prove);
+    enum iso_status status = iso_prove_advise(program, &prove->options, result, advice, &app->error);
+    if (status == ISO_OK && prove->json) {
+        text->used -= 2; /* "}" and a line's end, which come again */
+        iso_prove_put_advice_json(program, advice, text);
+        iso_text_put(text, "}\n");
+    } else if (status == ISO_OK) {
+        iso_prove_put_advice(program, result, advice, text);
+    }
+    return status;
+}
+
+static enum iso_status prove_program(struct app *app, struct prove *prove, struct iso_prove_program *program)
 {
     struct iso_prove_result result;
     struct iso_text text = {0};
@@ -135,8 +202,12 @@ static enum iso_status prove_program(struct app *app, struct prove *prove, const
             iso_prove_report_json(program, &result, &text);
         else
             iso_prove_report_text(program, &result, &text);
+        if (prove->advise)
+            status = put_advice(app, prove, program, &result, &text);
         iso_output_bytes(&app->out, text.bytes, text.used);
-        status = write_files(app, prove, program, &result);
+        spend_time(prove);
+        if (status == ISO_OK)
+            status = write_files(app, prove, program, &result);
         status = status == ISO_OK ? exit_status(prove, &result) : status;
     }
     iso_text_release(&text);
@@ -161,7 +232,7 @@ static enum iso_status prove_file(struct app *app, struct prove *prove, const ch
 
 static enum iso_status run_prove(struct app *app, int count, char **arguments)
 {
-    struct prove prove = {.instances = 1};
+    struct prove prove = {.instances = 1, .started = iso_clock_seconds()};
     struct app_texts files = {0};
     bool done;
     enum iso_status status = app_parse(app, count, arguments, &prove, &files, &done);

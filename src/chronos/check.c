@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "chronos/chronos_private.h"
+#include "chronos/gaps.h"
 #include "chronos/version_index.h"
 #include "history/snapshot.h"
 
@@ -156,7 +157,7 @@ static void judge_all(struct chronos *check, struct iso_verdict *verdict)
 {
     check->verdicts = iso_allocate_zeroed(check->shards, sizeof *check->verdicts);
     for (unsigned i = 0; i < check->shards; i++)
-        iso_verdict_init(&check->verdicts[i].verdict, check->history, check->options->level, verdict->limit);
+        iso_verdict_init(&check->verdicts[i].verdict, verdict->history, check->options->level, verdict->limit);
     check->contested = iso_allocate_zeroed(check->shards, sizeof *check->contested);
     iso_parallel(check->shards, judge_shard, check);
     bool contested = false;
@@ -193,6 +194,11 @@ enum iso_status iso_chronos_check(const struct iso_history *history, const struc
                                iso_level_name(options->level));
     if (status != ISO_OK)
         return status;
+    if (chronos_has_moments(options->level) && chronos_has_gaps(history)) {
+        check.gaps = chronos_gaps_new(history);
+        check.log_places = history->cts;
+        check.history = &check.gaps->history;
+    }
     survey_operations(&check);
     chronos_choose_shards(&check);
     chronos_events_init(&check);
@@ -206,6 +212,7 @@ enum iso_status iso_chronos_check(const struct iso_history *history, const struc
     iso_free(check.place_in_session);
     chronos_keys_release(&check);
     chronos_events_release(&check);
+    chronos_gaps_free(check.gaps);
     iso_free(check.first_snapshot_violation);
     verdict->seconds_check = iso_clock_seconds() - start;
     return ISO_OK;

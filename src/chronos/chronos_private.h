@@ -80,6 +80,8 @@ struct chronos {
     uint32_t *first_snapshot_violation;  /* by transaction; NULL if there is none */
     struct chronos_verdict *verdicts;    /* by shard */
     struct chronos_contested *contested; /* by shard: what its sweep found */
+    struct chronos_gaps *gaps;           /* `history` is a mapped one; NULL: it is as given */
+    const uint64_t *log_places;          /* then: cts as it was given */
     struct chronos_index *index;         /* of all versions, for levels that no sweep judges */
     uint32_t *place_in_session;          /* the same; by transaction, into `session_order` */
 };

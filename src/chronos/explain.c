@@ -6,6 +6,7 @@
 #include "base/radix.h"
 #include "base/sorted.h"
 #include "chronos/explain_private.h"
+#include "chronos/gaps.h"
 #include "chronos/version_index.h"
 #include "verdict/unjudged.h"
 
@@ -156,6 +157,14 @@ static bool doubt_excuses(const struct chronos_suspect *suspect, enum iso_unjudg
 
 /* ---- all suspects ---- */
 
+/* The moments as positions of the history that was given. */
+static void give_back(const struct chronos_gaps *gaps, struct iso_violation *violation)
+{
+    violation->first_moment = chronos_gaps_back(gaps, violation->first_moment);
+    if (violation->last_moment != UINT64_MAX)
+        violation->last_moment = chronos_gaps_back(gaps, violation->last_moment);
+}
+
 static void report_suspect(struct chronos_shard *shard, const struct writers *writers,
                            const struct chronos_suspect *suspect)
 {
@@ -171,6 +180,8 @@ static void report_suspect(struct chronos_shard *shard, const struct writers *wr
         violation.has_moments = true;
         violation.first_moment = suspect->look ? suspect->look - 1 : 0;
         violation.last_moment = suspect->bound == UINT64_MAX ? UINT64_MAX : suspect->bound - 1;
+        if (shard->check->gaps)
+            give_back(shard->check->gaps, &violation);
     }
     if (!iso_verdict_keeps(shard->verdict, &violation)) /* only counted */
         violation.kind = ISO_KIND_NONE;

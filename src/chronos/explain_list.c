@@ -163,7 +163,7 @@ void explain_list(struct chronos_shard *shard, const struct writers *writers, co
     prefix.sorted = sort_elements(prefix.elements, prefix.count);
     classify_list(&prefix, violation);
     violation->expected = expected_of(shard, &prefix);
-    violation->actual = iso_value_of_list(shard->history, shard->history->value[suspect->operation]);
+    violation->actual = iso_value_of_list(shard->verdict->history, shard->history->value[suspect->operation]);
     iso_free(prefix.initial);
     iso_free(prefix.sorted);
 }

@@ -145,7 +145,7 @@ static void add_list_int(struct chronos_shard *shard, uint32_t transaction, uint
                                       .other = ISO_NONE,
                                       .key = history->key[operation],
                                       .operation = operation,
-                                      .actual = iso_value_of_list(history, history->value[operation]),
+                                      .actual = iso_value_of_list(shard->verdict->history, history->value[operation]),
                                       .writer_expected = ISO_NONE,
                                       .writer_actual = ISO_NONE,
                                       .snapshot_violation = ISO_NONE};

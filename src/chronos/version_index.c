@@ -19,6 +19,7 @@ static uint64_t first_write_bound(const struct iso_history *history, uint32_t tr
 struct order {
     const struct iso_history *history;
     const struct chronos_version *versions;
+    const uint64_t *places; /* in the log; NULL: not known */
     uint32_t key;
 };
 
@@ -29,6 +30,8 @@ static int by_order(const void *left, const void *right, void *context)
     const struct chronos_version *a = left, *b = right;
     if (a->cts != b->cts)
         return a->cts < b->cts ? -1 : 1;
+    if (order->places && order->places[a->writer] != order->places[b->writer])
+        return order->places[a->writer] < order->places[b->writer] ? -1 : 1;
     if (a->writer == b->writer)
         return 0;
     uint64_t a_bound = first_write_bound(history, a->writer, order->key),
@@ -72,7 +75,7 @@ static void put_versions(struct chronos_index *index, uint32_t *next, bool count
 /* Versions of one cts have been put as they came. */
 static void order_ties(struct chronos_index *index, uint32_t key)
 {
-    struct order order = {index->check->history, index->versions, key};
+    struct order order = {index->check->history, index->versions, index->check->log_places, key};
     for (uint32_t i = index->first[key], end; i < index->first[key + 1]; i = end) {
         for (end = i + 1; end < index->first[key + 1] && index->versions[end].cts == index->versions[i].cts;)
             end++;
@@ -99,7 +102,7 @@ static void grow_list(struct chronos_index *index, uint32_t key)
 
 static void build_key(struct chronos_index *index, uint32_t key)
 {
-    struct order order = {index->check->history, index->versions, key};
+    struct order order = {index->check->history, index->versions, index->check->log_places, key};
     uint32_t first = index->first[key], count = index->first[key + 1] - first;
     order_ties(index, key);
     if (iso_key_is_list(index->check->history, key))
@@ -114,7 +117,8 @@ struct chronos_index *chronos_index_new(struct chronos *check)
 {
     const struct iso_history *history = check->history;
     struct chronos_index *index = iso_allocate_zeroed(1, sizeof *index);
-    *index = (struct chronos_index){.check = check, .are_positions = history->clock == ISO_CLOCK_SNAPSHOT};
+    *index =
+        (struct chronos_index){.check = check, .are_positions = history->clock == ISO_CLOCK_SNAPSHOT || check->gaps};
     uint32_t *next = iso_allocate_zeroed((size_t)history->key_count + 2, sizeof *next);
     index->first = iso_allocate_zeroed((size_t)history->key_count + 2, sizeof *index->first);
     put_versions(index, next, true);
@@ -281,7 +285,8 @@ uint32_t chronos_newest_below(const struct chronos_index *index, uint32_t key, u
 
 bool chronos_list_is_tied(const struct chronos_index *index, uint32_t key)
 {
-    for (uint32_t i = index->first[key] + 1; index->are_positions && i < index->first[key + 1]; i++) {
+    bool has_order = !index->are_positions || index->check->log_places;
+    for (uint32_t i = index->first[key] + 1; !has_order && i < index->first[key + 1]; i++) {
         if (index->versions[i].cts == index->versions[i - 1].cts)
             return true;
     }

@@ -5,6 +5,7 @@
 #include "aion/aion.h"
 #include "base/memory.h"
 #include "chronos/chronos.h"
+#include "judge/split.h"
 #include "iso/weak.h"
 #include "rowsets/rowsets.h"
 
@@ -87,8 +88,10 @@ enum iso_status iso_judge_check_options(const struct iso_judge_options *options,
               [ISO_JUDGE_CHRONOS] = {ISO_BY_CHRONOS, "chronos"},
               [ISO_JUDGE_AION] = {ISO_BY_AION, "aion"},
               [ISO_JUDGE_POLYGRAPH] = {ISO_BY_ANY_ORDER, "polygraph"}};
-    return iso_level_check(iso_model_level(options->order.model), by[options->engine].engines, by[options->engine].name,
-                           "--level", error);
+    enum iso_level level = iso_model_level(options->order.model);
+    if (iso_level_check(level, by[options->engine].engines, by[options->engine].name, "--level", error) != ISO_OK)
+        return error->status;
+    return options->any_order ? iso_level_check(level, ISO_BY_ANY_ORDER, "--any-order", "--level", error) : ISO_OK;
 }
 
 /* ---- by timestamps ---- */
@@ -113,6 +116,15 @@ static enum iso_status judge_times(const struct iso_judge_options *options, stru
 }
 
 /* ---- by any order ---- */
+
+enum iso_status iso_judge_any_order(const struct iso_history *finished, const struct iso_polygraph_options *options,
+                                    struct iso_polygraph_result *result, struct iso_error *error)
+{
+    if (iso_level_judged_by(iso_model_level(options->model), ISO_BY_WEAK))
+        return iso_weak_check(finished, options, result, error);
+    return options->model == ISO_MODEL_PC ? iso_split_check(finished, options, result, error)
+                                          : iso_polygraph_check(finished, options, result, error);
+}
 
 /* An order of the transactions says nothing of reads that were left out of it. */
 static void not_more_than(const struct iso_verdict *as_si, bool allow_unjudged, struct iso_polygraph_result *result)
@@ -151,10 +163,8 @@ static enum iso_status ask_polygraph(const struct iso_judge_options *options, bo
             iso_model_name(order->model));
     judgement->has_result = true;
     iso_polygraph_result_init(&judgement->result);
-    if (iso_level_judged_by(iso_model_level(order->model), ISO_BY_WEAK))
-        return iso_weak_check(judgement->history, order, &judgement->result, error);
     return versions_by_commit ? ask_without_touches(judgement, error)
-                              : iso_polygraph_check(judgement->history, order, &judgement->result, error);
+                              : iso_judge_any_order(judgement->history, order, &judgement->result, error);
 }
 
 static enum iso_status judge_order(const struct iso_judge_options *options, bool versions_by_commit,

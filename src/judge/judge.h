@@ -56,6 +56,11 @@ enum iso_judge_route iso_judge_route(const struct iso_judge_options *options, co
 /* ISO_OK: the judgement says the outcome, whatever it is. Release in any case. */
 enum iso_status iso_judge(const struct iso_history *finished, const struct iso_judge_options *options,
                           struct iso_judgement *judgement, struct iso_error *error);
+
+/* Whether any order explains the history, by the engine that has the level: polygraph, weak, or polygraph on halves. */
+enum iso_status iso_judge_any_order(const struct iso_history *finished, const struct iso_polygraph_options *options,
+                                    struct iso_polygraph_result *result, struct iso_error *error);
+
 void iso_judgement_release(struct iso_judgement *judgement);
 
 /* All that was found, also what is not listed. */

@@ -177,6 +177,8 @@ static void archive_queries(struct iso_archive *archive, struct iso_pipeline *pi
         return;
     ISO_ARCHIVE_AS(archive, "queries->found", pipeline->queries.found);
     archive_reported(archive, &pipeline->queries.reported);
+    ISO_ARCHIVE_ANY(archive, "queries->again", ISO_ARCHIVE_HEAP, pipeline->queries.again, pipeline->queries.again_count,
+                    pipeline->queries.again_capacity);
     iso_rowsets_archive(archive, pipeline->queries.engine);
 }
 

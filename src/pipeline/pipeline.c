@@ -42,6 +42,8 @@ static struct iso_aion *new_engine(struct iso_pipeline *pipeline)
     engine.on_contradiction = options->on_bad_record == ISO_BAD_FAIL ? NULL : pipeline_contradiction;
     engine.on_late = pipeline_late;
     engine.on_taken = pipeline_queries_add;
+    engine.bytes_beside = pipeline_queries_bytes;
+    engine.on_floor = pipeline_queries_floor;
     engine.counts_steps = true;
     engine.emit = pipeline_emit;
     engine.context = pipeline;
@@ -69,6 +71,7 @@ struct iso_pipeline *iso_pipeline_new(const struct iso_pipeline_options *options
 {
     struct iso_pipeline *pipeline = iso_allocate_zeroed(1, sizeof *pipeline);
     pipeline->options = *options;
+    pipeline->memory_limit = options->engine.memory_limit;
     pipeline_order_init(pipeline);
     pipeline->engine = new_engine(pipeline);
     pipeline->join = options->join.kind ? new_join(pipeline) : NULL;
@@ -352,6 +355,7 @@ enum iso_status iso_pipeline_feed(struct iso_pipeline *pipeline, const struct is
         return ISO_OK;
     pipeline_batch_start(&pipeline->batch, messages, count);
     pipeline_start_block(pipeline);
+    pipeline_queries_clock(pipeline, now);
     pipeline_decode(pipeline, now, &undecodable);
     /* What arrived before a record that stops the pipeline is judged first. */
     if (pipeline_make_scalar(pipeline, &pipeline->batch.events.block, error) == ISO_OK)
@@ -359,6 +363,7 @@ enum iso_status iso_pipeline_feed(struct iso_pipeline *pipeline, const struct is
     if (undecodable.status != ISO_OK)
         iso_error_set(error, undecodable.status, "%s", undecodable.text);
     pipeline_batch_end(&pipeline->batch);
+    pipeline_queries_fit(pipeline);
     report_short_memory(pipeline);
     return check_sink(pipeline, error);
 }
@@ -372,6 +377,7 @@ enum iso_status iso_pipeline_tick(struct iso_pipeline *pipeline, uint64_t now, s
         pipeline_drain(pipeline, now, error);
     }
     iso_aion_tick(pipeline->engine, now);
+    pipeline_queries_tick(pipeline, now);
     return check_sink(pipeline, error);
 }
 
@@ -391,6 +397,7 @@ enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now, st
 
 void iso_pipeline_memory(struct iso_pipeline *pipeline, uint64_t limit, uint64_t in_use, bool anew)
 {
+    pipeline->memory_limit = limit;
     iso_aion_memory(pipeline->engine, limit, in_use, anew);
 }
 

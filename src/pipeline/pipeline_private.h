@@ -30,6 +30,7 @@ struct iso_pipeline {
     struct doubts doubts;
     struct reports reports;
     struct queries queries;
+    uint64_t memory_limit;           /* as the engine was told last; 0: none */
     struct iso_pipeline_order order; /* if one is sought */
     struct iso_pipeline_stats stats;
 };
@@ -102,6 +103,11 @@ void pipeline_queries_resolve(struct iso_pipeline *pipeline, const struct iso_at
 void pipeline_queries_watermark(struct iso_pipeline *pipeline, uint64_t watermark);
 /* What a read is called that was a row of a query. */
 void pipeline_queries_name(struct iso_aion_event *event);
+uint64_t pipeline_queries_bytes(void *context);
+void pipeline_queries_floor(void *context, uint64_t floor);
+void pipeline_queries_clock(struct iso_pipeline *pipeline, uint64_t now);
+void pipeline_queries_tick(struct iso_pipeline *pipeline, uint64_t now); /* deadlines, and where the floor is */
+void pipeline_queries_fit(struct iso_pipeline *pipeline);
 void pipeline_queries_midway(struct iso_pipeline *pipeline);
 void pipeline_queries_end(struct iso_pipeline *pipeline);
 void pipeline_queries_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cell_key.h"
+#include "base/memory.h"
 #include "rowsets/rowsets.h"
 
 /* ---- what is known of columns ---- */
@@ -60,6 +61,31 @@ static iso_atom keep_text(struct iso_atoms *atoms, struct iso_json_text text)
     return text.at ? iso_atoms_text(atoms, text.at, text.length) : ISO_ABSENT;
 }
 
+/* Of those that are left out nothing was reported. */
+static void retract(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+{
+    struct queries *queries = &pipeline->queries;
+    for (uint32_t i = 0; i < queries->again_count; i++) {
+        if (queries->again[i] != event->id)
+            continue;
+        queries->again[i] = queries->again[--queries->again_count]; /* another query says it, too */
+        return;
+    }
+    if (!id_set_remove(&queries->reported.ids, event->id))
+        return;
+    queries->found[event->axiom]--;
+    pipeline_report(pipeline, event);
+}
+
+/* One instance, which several queries of its transaction show: as often it may be retracted. */
+static void note_again(struct queries *queries, const struct iso_aion_event *event)
+{
+    if (!event->by_deadline)
+        return;
+    ISO_GROW(queries->again, queries->again_count, queries->again_capacity);
+    queries->again[queries->again_count++] = event->id;
+}
+
 static void report_finding(void *context, const struct iso_rowsets_finding *finding)
 {
     struct iso_pipeline *pipeline = context;
@@ -70,7 +96,9 @@ static void report_finding(void *context, const struct iso_rowsets_finding *find
     if (finding->value.atoms)
         expected = iso_atoms_copy(atoms, finding->value.atoms, finding->value.atom);
     struct iso_aion_event event = {
-        .state = ISO_AION_FINAL,
+        .state = finding->state == ISO_ROWSETS_RETRACTED ? ISO_AION_RETRACTED : ISO_AION_FINAL,
+        .by_deadline = finding->state == ISO_ROWSETS_BY_DEADLINE,
+        .unpromised = finding->state == ISO_ROWSETS_FINAL && !finding->is_promised,
         .level = pipeline->options.engine.level,
         .axiom = finding->axiom,
         .kind = finding->kind,
@@ -88,15 +116,21 @@ static void report_finding(void *context, const struct iso_rowsets_finding *find
         .writer_actual = {.tid = ISO_ABSENT},
         .cause = {.tid = ISO_ABSENT},
     };
+    event.id = pipeline_id_of(&event);
+    if (event.state == ISO_AION_RETRACTED) {
+        retract(pipeline, &event);
+        return;
+    }
     if (pipeline->join && pipeline_lacks_changes(pipeline, &event))
         return;
     if (pipeline->join && pipeline_is_left_out(pipeline, &event)) {
         queries->found[event.axiom]++; /* what is left out is subtracted from what was found */
         return;
     }
-    event.id = pipeline_id_of(&event);
-    if (!id_set_add(&queries->reported.ids, event.id))
+    if (!id_set_add(&queries->reported.ids, event.id)) {
+        note_again(queries, &event);
         return;
+    }
     queries->found[event.axiom]++;
     pipeline_report(pipeline, &event);
 }
@@ -265,6 +299,43 @@ void pipeline_queries_watermark(struct iso_pipeline *pipeline, uint64_t watermar
         iso_rowsets_watermark(pipeline->queries.engine, watermark);
 }
 
+/* Row sets have at most this part of the memory that there is. */
+enum { PART = 2 };
+
+uint64_t pipeline_queries_bytes(void *context)
+{
+    const struct iso_pipeline *pipeline = context;
+    return pipeline->queries.engine ? iso_rowsets_bytes(pipeline->queries.engine) : 0;
+}
+
+void pipeline_queries_floor(void *context, uint64_t floor)
+{
+    const struct iso_pipeline *pipeline = context;
+    if (pipeline->queries.engine && floor > 1)
+        iso_rowsets_forget(pipeline->queries.engine, floor - 1);
+}
+
+void pipeline_queries_clock(struct iso_pipeline *pipeline, uint64_t now)
+{
+    if (pipeline->queries.engine)
+        iso_rowsets_clock(pipeline->queries.engine, now, 0);
+}
+
+void pipeline_queries_tick(struct iso_pipeline *pipeline, uint64_t now)
+{
+    if (!pipeline->queries.engine)
+        return;
+    pipeline_queries_floor(pipeline, iso_aion_floor(pipeline->engine));
+    if (pipeline->options.engine.finality_timeout_ms)
+        iso_rowsets_clock(pipeline->queries.engine, now, pipeline->options.engine.finality_timeout_ms);
+}
+
+void pipeline_queries_fit(struct iso_pipeline *pipeline)
+{
+    if (pipeline->queries.engine && pipeline->memory_limit)
+        iso_rowsets_fit(pipeline->queries.engine, pipeline->memory_limit / PART);
+}
+
 void pipeline_queries_end(struct iso_pipeline *pipeline)
 {
     if (!pipeline->queries.engine)
@@ -305,5 +376,6 @@ void queries_release(struct queries *queries)
     iso_rowsets_free(queries->engine);
     id_set_release(&queries->reported.ids);
     iso_atoms_release(&queries->texts);
+    iso_free(queries->again);
     *queries = (struct queries){0};
 }

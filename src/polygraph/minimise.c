@@ -8,6 +8,7 @@
 
 struct minimiser {
     const struct iso_polygraph_options *options;
+    iso_polygraph_judge *judge;
     double deadline; /* 0: none */
     uint32_t checks;
     const struct iso_history *history;   /* the smallest part so far, finished; at first the whole */
@@ -66,7 +67,7 @@ static bool is_violated(struct minimiser *minimiser, const struct iso_history *h
             return false;
     }
     minimiser->checks++;
-    return iso_polygraph_check(history, &options, result, &error) == ISO_OK && result->outcome == ISO_IS_VIOLATED;
+    return minimiser->judge(history, &options, result, &error) == ISO_OK && result->outcome == ISO_IS_VIOLATED;
 }
 
 /* Goes on with what `part` keeps, if that is violated. */
@@ -285,9 +286,10 @@ static bool reduce_units(struct minimiser *minimiser, enum unit_kind kind)
 }
 
 uint32_t iso_polygraph_minimise(const struct iso_history *history, const struct iso_polygraph_options *options,
-                                const struct iso_evidence *evidence, struct iso_history *smallest)
+                                iso_polygraph_judge *judge, const struct iso_evidence *evidence,
+                                struct iso_history *smallest)
 {
-    struct minimiser minimiser = {.options = options};
+    struct minimiser minimiser = {.options = options, .judge = judge};
     minimiser.deadline = options->timeout > 0 ? iso_clock_seconds() + options->timeout : 0;
     set_history(&minimiser, history, evidence);
     keep_named(&minimiser);

@@ -11,10 +11,16 @@
 
 #include "iso/polygraph.h"
 
+/* Who judges a part at the level of the options: iso_polygraph_check, or what has that form. */
+typedef enum iso_status iso_polygraph_judge(const struct iso_history *history,
+                                            const struct iso_polygraph_options *options,
+                                            struct iso_polygraph_result *result, struct iso_error *error);
+
 /* `evidence` is a reject of `history` by these options, whose timeout (0: none) holds for all checks
  * together: when it has passed, the smallest part so far is the result. Fills `smallest`, an empty history,
  * and leaves it in building. Returns how often a part was checked. */
 uint32_t iso_polygraph_minimise(const struct iso_history *history, const struct iso_polygraph_options *options,
-                                const struct iso_evidence *evidence, struct iso_history *smallest);
+                                iso_polygraph_judge *judge, const struct iso_evidence *evidence,
+                                struct iso_history *smallest);
 
 #endif

@@ -63,6 +63,10 @@ static const char *explain_anomaly(const char *anomaly)
         {"lost-update", "two transactions read one version, and each replaced it"},
         {"write-skew", "two transactions read what the other one replaced, and wrote different keys"},
         {"long-fork", "two readers saw two writes in opposite orders"},
+        {"non-monotonic-read", "a transaction read a version older than one that it had seen the writer of"},
+        {"fractured-read", "a transaction saw one write of another transaction and missed a second one"},
+        {"causality-violation",
+         "a read missed what had been seen before it, by its session or by who wrote what it saw"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (anomaly && !strcmp(texts[i].name, anomaly))
@@ -107,6 +111,9 @@ static void put_cycle(struct iso_output *output, const struct iso_polygraph_repo
     const struct iso_history *history = report->history;
     iso_output_format(output, "\nCYCLE%s%s: %s\n", cycle.anomaly ? " " : "", cycle.anomaly ? cycle.anomaly : "",
                       explain_anomaly(cycle.anomaly));
+    if (cycle.is_single)
+        iso_output_format(output, "    (G-single%s%s)\n", cycle.guarantee ? "; what is broken is " : "",
+                          cycle.guarantee ? cycle.guarantee : "");
     for (uint32_t i = 0; i < cycle.edge_count; i++) {
         const struct iso_edge *edge = report_cycle_edge(&cycle, i);
         if (!edge)

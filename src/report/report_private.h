@@ -34,7 +34,9 @@ struct report_cycle {
     const struct iso_evidence *evidence;
     uint32_t first_edge, edge_count; /* of the lemma */
     uint32_t start;                  /* the edge, from first_edge, that leads away from the smallest tid */
-    const char *anomaly;             /* NULL: no cycle */
+    const char *anomaly;
+    const char *guarantee; /* of sessions, that alone is broken; or NULL */
+    bool is_single; /* at a weak level: one rw, G-single by Adya's names */ /* NULL: no cycle */
     uint32_t lemmas;
 };
 struct report_cycle report_find_cycle(const struct iso_polygraph_report *report);

@@ -59,6 +59,11 @@ struct judge {
     uint32_t table;
     struct iso_condition where;
     bool has_where, has_bounds, is_last, is_altered;
+    bool is_retracting;
+    bool is_early;                 /* by the deadline: what is found may be retracted */
+    bool told_aggregate, told_bag; /* it was found before, */
+    iso_atom *told;                /* and so were these rows */
+    uint32_t told_count;
     struct iso_bounds bounds;
     struct iso_rowsets_key key;
     struct judge_slot *slots;

@@ -13,7 +13,7 @@ enum { MOST_PAIRS = 10000 };
 static uint32_t find_column(const struct judge *judge, struct iso_json_text name, bool is_exact)
 {
     const struct iso_rowsets *engine = judge->engine;
-    const struct rowsets_table *table = &engine->tables[judge->table];
+    const struct rowsets_table *table = &engine->store.tables[judge->table];
     const struct iso_condition_column sought = {.name = name, .is_exact = is_exact};
     uint32_t found = ISO_NONE;
     char buffer[ISO_ATOM_TEXT_MAX];
@@ -47,7 +47,7 @@ uint32_t judge_add_slot(struct judge *judge, struct iso_json_text name, bool is_
     if (slot->column == ISO_NONE)
         slot->part = find_part(judge, name, is_exact);
     else
-        name = rowsets_text(&engine->atoms, engine->tables[judge->table].columns[slot->column].name, buffer);
+        name = rowsets_text(&engine->atoms, engine->store.tables[judge->table].columns[slot->column].name, buffer);
     slot->type.text = (uint8_t)options->texts;
     if (slot->part != ISO_NONE)
         slot->type = judge->key.types[slot->part];
@@ -320,7 +320,8 @@ static void judge_aggregates(struct judge *judge)
                                               .actual = json_of(&actual),
                                               .rows = 1};
         judge->query->in_aggregate = true;
-        judge_report(judge, &finding);
+        if (!judge->told_aggregate)
+            judge_report(judge, &finding);
     }
     iso_text_release(&expected);
     iso_text_release(&actual);
@@ -433,9 +434,9 @@ static void judge_bag_rows(struct judge *judge)
         judge_doubt(judge, 1u << ISO_UNJUDGED_UNKNOWN_WRITER, 0);
     } else if (!judge->query->in_bag) {
         judge->query->in_bag = true;
-        if (found_count)
+        if (found_count && !judge->told_bag)
             report_bag_row(judge, ISO_MISSING_ROW, found[0], found_count);
-        if (told_count)
+        if (told_count && !judge->told_bag)
             report_bag_row(judge, ISO_EXTRA_ROW, told[0], told_count);
     }
 }

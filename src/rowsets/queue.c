@@ -1,4 +1,11 @@
-/* Queries that wait: for the watermark, by their moments; or for a transaction of unknown outcome. */
+/* Queries that wait: for the watermark, by their moments; or for a transaction of unknown outcome.
+ *
+ *     arrives -> queue (by moment) and `fresh` (by arrival)
+ *         its deadline passes -> judged, `provisional`; once more whenever something came to its table late
+ *         the watermark passes its moment, or the floor does -> judged for good, unless it is `held` for an outcome
+ */
+#include <stdlib.h>
+
 #include "rowsets/rowsets_private.h"
 
 void rowsets_free_query(struct rowsets_query *query)
@@ -19,26 +26,70 @@ uint64_t rowsets_query_bytes(const struct rowsets_query *query)
 /* It waits, or does no more. */
 static void count_open(struct iso_rowsets *engine, const struct rowsets_query *query, int by)
 {
-    engine->query_bytes += (uint64_t)(int64_t)by * rowsets_query_bytes(query);
-    engine->open_ranges += (uint64_t)(int64_t)by * query->is_range;
+    engine->waiting.query_bytes += (uint64_t)(int64_t)by * rowsets_query_bytes(query);
+    engine->waiting.open_ranges += (uint64_t)(int64_t)by * query->is_range;
 }
+
+/* ---- lists ---- */
+
+static void append(struct rowsets_list *list, struct rowsets_query *query)
+{
+    query->previous = list->last;
+    query->next = NULL;
+    *(list->last ? &list->last->next : &list->first) = query;
+    list->last = query;
+}
+
+static void take_out(struct rowsets_list *list, struct rowsets_query *query)
+{
+    *(query->previous ? &query->previous->next : &list->first) = query->next;
+    *(query->next ? &query->next->previous : &list->last) = query->previous;
+    query->previous = query->next = NULL;
+}
+
+static struct rowsets_list *list_of(struct iso_rowsets *engine, const struct rowsets_query *query)
+{
+    return query->is_provisional ? &engine->waiting.provisional : &engine->waiting.fresh;
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    const struct rowsets_query *one = *(struct rowsets_query *const *)left;
+    const struct rowsets_query *other = *(struct rowsets_query *const *)right;
+    return (one->number > other->number) - (one->number < other->number);
+}
+
+void rowsets_link_all(struct iso_rowsets *engine)
+{
+    uint32_t count = engine->waiting.queue.count;
+    struct rowsets_query **queries = iso_allocate(((size_t)count + 1) * sizeof *queries);
+    for (uint32_t i = 0; i < count; i++)
+        queries[i] = (struct rowsets_query *)(uintptr_t)engine->waiting.queue.items[i].value;
+    qsort(queries, count, sizeof(struct rowsets_query *), compare_numbers);
+    engine->waiting.fresh = engine->waiting.provisional = (struct rowsets_list){NULL, NULL};
+    for (uint32_t i = 0; i < count; i++)
+        append(list_of(engine, queries[i]), queries[i]);
+    iso_free(queries);
+}
+
+/* ---- judging ---- */
 
 /* Judges it, and keeps it if it has to wait on. */
 static void settle(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last)
 {
-    query->watched = rowsets_judge(engine, query, is_last);
+    query->watched = rowsets_judge(engine, query, is_last ? ROWSETS_LAST : ROWSETS_FINAL);
     if (query->watched == ISO_NONE) {
         rowsets_free_query(query);
         return;
     }
     count_open(engine, query, 1);
-    ISO_GROW(engine->held, engine->held_count, engine->held_capacity);
-    engine->held[engine->held_count++] = query;
+    ISO_GROW(engine->waiting.held, engine->waiting.held_count, engine->waiting.held_capacity);
+    engine->waiting.held[engine->waiting.held_count++] = query;
 }
 
 static bool is_final(const struct iso_rowsets *engine, uint64_t bound)
 {
-    return engine->ended || (engine->has_watermark && engine->watermark >= bound - 1) || !bound;
+    return engine->time.ended || (engine->time.has_watermark && engine->time.watermark >= bound - 1) || !bound;
 }
 
 /* From which bound on nothing changes it any more: at ser a range also meets who commits at its own timestamp. */
@@ -48,25 +99,68 @@ static uint64_t due_of(const struct iso_rowsets *engine, const struct rowsets_qu
     return query->bound + (meets && query->bound < UINT64_MAX);
 }
 
+static void keep_waiting(struct iso_rowsets *engine, struct rowsets_query *query)
+{
+    count_open(engine, query, 1);
+    append(list_of(engine, query), query);
+    iso_heap_push(&engine->waiting.queue, due_of(engine, query), (uint64_t)(uintptr_t)query);
+}
+
 void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query)
 {
-    uint64_t due = due_of(engine, query);
-    if (is_final(engine, due)) {
-        settle(engine, query, engine->ended);
-    } else {
-        count_open(engine, query, 1);
-        iso_heap_push(&engine->queue, due, (uint64_t)(uintptr_t)query);
+    query->arrived = engine->waiting.now;
+    query->number = engine->waiting.numbered++;
+    if (is_final(engine, due_of(engine, query)) || engine->store.tables[query->table_number].is_given_up)
+        settle(engine, query, engine->time.ended);
+    else
+        keep_waiting(engine, query);
+}
+
+static struct rowsets_query *take_first(struct iso_rowsets *engine)
+{
+    struct rowsets_query *query = (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->waiting.queue).value;
+    take_out(list_of(engine, query), query);
+    count_open(engine, query, -1);
+    return query;
+}
+
+/* ---- deadlines ---- */
+
+static void judge_early(struct iso_rowsets *engine, struct rowsets_query *query)
+{
+    struct rowsets_table *table = &engine->store.tables[query->table_number];
+    table->judged_below = query->bound > table->judged_below ? query->bound : table->judged_below;
+    query->seen = table->changes;
+    rowsets_judge(engine, query, ROWSETS_BY_DEADLINE);
+}
+
+void iso_rowsets_clock(struct iso_rowsets *engine, uint64_t now, uint64_t patience)
+{
+    engine->waiting.now = now > engine->waiting.now ? now : engine->waiting.now;
+    if (!patience)
+        return;
+    for (struct rowsets_query *query = engine->waiting.provisional.first; query; query = query->next)
+        if (query->seen != engine->store.tables[query->table_number].changes)
+            judge_early(engine, query);
+    while (engine->waiting.fresh.first && engine->waiting.now - engine->waiting.fresh.first->arrived >= patience) {
+        struct rowsets_query *query = engine->waiting.fresh.first;
+        take_out(&engine->waiting.fresh, query);
+        query->is_provisional = true;
+        append(&engine->waiting.provisional, query);
+        judge_early(engine, query);
     }
 }
+
+/* ---- what is held ---- */
 
 /* Held queries for which `wants` is true, once more. */
 static void settle_held(struct iso_rowsets *engine, bool (*wants)(const struct rowsets_query *query, uint64_t number),
                         uint64_t number, bool is_last)
 {
-    uint32_t count = engine->held_count, kept = 0;
-    struct rowsets_query **held = engine->held;
-    engine->held = NULL;
-    engine->held_count = engine->held_capacity = 0;
+    uint32_t count = engine->waiting.held_count, kept = 0;
+    struct rowsets_query **held = engine->waiting.held;
+    engine->waiting.held = NULL;
+    engine->waiting.held_count = engine->waiting.held_capacity = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (wants(held[i], number)) {
             count_open(engine, held[i], -1);
@@ -76,8 +170,8 @@ static void settle_held(struct iso_rowsets *engine, bool (*wants)(const struct r
         }
     }
     for (uint32_t i = 0; i < kept; i++) {
-        ISO_GROW(engine->held, engine->held_count, engine->held_capacity);
-        engine->held[engine->held_count++] = held[i];
+        ISO_GROW(engine->waiting.held, engine->waiting.held_count, engine->waiting.held_capacity);
+        engine->waiting.held[engine->waiting.held_count++] = held[i];
     }
     iso_free(held);
 }
@@ -92,6 +186,11 @@ static bool is_below(const struct rowsets_query *query, uint64_t floor)
     return query->bound <= floor;
 }
 
+static bool asks_table(const struct rowsets_query *query, uint64_t table)
+{
+    return query->table_number == table;
+}
+
 static bool is_any(const struct rowsets_query *query, uint64_t number)
 {
     (void)query;
@@ -101,40 +200,61 @@ static bool is_any(const struct rowsets_query *query, uint64_t number)
 
 void rowsets_wake(struct iso_rowsets *engine, uint32_t unknown)
 {
-    if (engine->held_count)
-        settle_held(engine, watches, unknown, engine->ended);
+    if (engine->waiting.held_count)
+        settle_held(engine, watches, unknown, engine->time.ended);
 }
+
+/* ---- what is final ---- */
 
 static void settle_final(struct iso_rowsets *engine)
 {
-    while (engine->queue.count && is_final(engine, engine->queue.items[0].key)) {
-        struct rowsets_query *query = (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->queue).value;
-        count_open(engine, query, -1);
-        settle(engine, query, engine->ended);
-    }
+    while (engine->waiting.queue.count && is_final(engine, engine->waiting.queue.items[0].key))
+        settle(engine, take_first(engine), engine->time.ended);
+}
+
+/* Nothing that is still to come can be seen there. */
+void rowsets_conclude_below(struct iso_rowsets *engine, uint64_t floor)
+{
+    while (engine->waiting.queue.count && engine->waiting.queue.items[0].key <= floor)
+        settle(engine, take_first(engine), true);
+    if (engine->waiting.held_count)
+        settle_held(engine, is_below, floor, true);
+}
+
+void rowsets_conclude_table(struct iso_rowsets *engine, uint32_t table)
+{
+    uint32_t count = engine->waiting.queue.count;
+    struct rowsets_query **all = iso_allocate(((size_t)count + 1) * sizeof *all);
+    for (uint32_t i = 0; i < count; i++)
+        all[i] = take_first(engine);
+    for (uint32_t i = 0; i < count; i++)
+        if (all[i]->table_number != table)
+            keep_waiting(engine, all[i]);
+    rowsets_link_all(engine); /* in the order in which they arrived */
+    for (uint32_t i = 0; i < count; i++)
+        if (all[i]->table_number == table)
+            settle(engine, all[i], true);
+    iso_free(all);
+    if (engine->waiting.held_count)
+        settle_held(engine, asks_table, table, true);
 }
 
 void iso_rowsets_watermark(struct iso_rowsets *engine, uint64_t timestamp)
 {
     uint64_t retention = engine->options.retention;
-    if (engine->has_watermark && timestamp <= engine->watermark)
+    if (engine->time.has_watermark && timestamp <= engine->time.watermark)
         return;
-    engine->watermark = timestamp;
-    engine->has_watermark = true;
+    engine->time.watermark = timestamp;
+    engine->time.has_watermark = true;
     settle_final(engine);
-    if (retention >= timestamp)
-        return;
-    if (engine->held_count)
-        settle_held(engine, is_below, timestamp - retention, true);
-    engine->floor = timestamp - retention;
-    rowsets_forget_dead(engine);
-    rowsets_collect(engine);
+    if (retention < timestamp)
+        iso_rowsets_forget(engine, timestamp - retention);
 }
 
 void iso_rowsets_end(struct iso_rowsets *engine)
 {
-    engine->ended = true;
+    engine->time.ended = true;
     settle_final(engine);
-    if (engine->held_count)
+    if (engine->waiting.held_count)
         settle_held(engine, is_any, 0, true);
 }

@@ -8,8 +8,8 @@
  *     aggregate     a count, sum, min or max of the matching rows is another value
  *
  * Idea. Per table, rows in the order of their keys; per row, the versions of its existence and of each cell, by commit.
- * A query waits in a queue by its moment and is judged once: when the watermark has passed it. So late arrivals need no
- * second look, and nothing is retracted. A fault that a transaction of unknown outcome may explain waits on for that
+ * A query waits in a queue by its moment and is judged when the watermark has passed it. So late arrivals need no
+ * second look, and nothing is retracted, unless the caller's clock says that a deadline comes first. A fault that a transaction of unknown outcome may explain waits on for that
  * outcome; all else of that query is reported at once. Never guessed: a truth is a set (predicate/truth.h), and a fault
  * is reported only where all outcomes agree. README.md draws the structures and says what they cost.
  *
@@ -44,8 +44,16 @@ struct iso_rowsets_party {
     uint32_t index;  /* its number in the history that it came from */
 };
 
+enum iso_rowsets_state {
+    ISO_ROWSETS_FINAL,
+    ISO_ROWSETS_BY_DEADLINE, /* no watermark vouches for it: it may be retracted */
+    ISO_ROWSETS_RETRACTED    /* something came late: of what was found, transaction, axiom and key */
+};
+
 /* Texts live as long as the callback. */
 struct iso_rowsets_finding {
+    enum iso_rowsets_state state;
+    bool is_promised; /* the watermark has passed its moment, or this is the end */
     struct iso_rowsets_party transaction;
     uint32_t operation;           /* the query's first, of the transaction's, from 0 */
     uint32_t step;                /* the same as iso_history_step has it */
@@ -137,6 +145,22 @@ bool iso_rowsets_resolve(struct iso_rowsets *engine, const struct iso_atoms *ato
 /* No later transaction or resolution has cts <= `timestamp`. Going back is ignored. */
 void iso_rowsets_watermark(struct iso_rowsets *engine, uint64_t timestamp);
 
+/* The time, of the caller's clock: of what arrives from now on; and with `patience` (in its units; 0: none) queries that
+ * arrived so long ago are judged as far as things are known. What is found is ISO_ROWSETS_BY_DEADLINE, and retracted if it
+ * turns out to be right after all; each is judged once more when its moment is final. */
+void iso_rowsets_clock(struct iso_rowsets *engine, uint64_t now, uint64_t patience);
+
+/* No query that is still to come has a moment at or below `floor`: those that wait there are final, and versions below that
+ * newer ones hide are forgotten. Beside what the watermark and the retention say; going back is ignored. */
+void iso_rowsets_forget(struct iso_rowsets *engine, uint64_t floor);
+
+/* As long as what is kept takes more than `most` bytes, the largest table is given up: what it is asked is unjudged
+ * (`memory`). Returns how many tables are. */
+uint32_t iso_rowsets_fit(struct iso_rowsets *engine, uint64_t most);
+
+/* Bytes of all that is kept, as far as they follow from what was given. */
+uint64_t iso_rowsets_bytes(const struct iso_rowsets *engine);
+
 /* Nothing will come any more. */
 void iso_rowsets_end(struct iso_rowsets *engine);
 
@@ -150,6 +174,8 @@ struct iso_rowsets_stats {
     uint64_t unjudged_ranges, open_ranges;         /* of `unjudged`; of `waiting` and `held` */
     uint64_t waiting, held;                 /* queries now: above the watermark; for a transaction of unknown outcome */
     uint64_t open_unknown;                  /* transactions */
+    uint64_t provisional;                   /* of `waiting`: judged by their deadlines */
+    uint64_t given_up;                      /* tables */
     uint64_t tables, rows, cells, versions; /* now */
     uint64_t bytes;
 };

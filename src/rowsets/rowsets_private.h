@@ -88,7 +88,10 @@ struct rowsets_index {
 struct rowsets_table {
     iso_atom name; /* ISO_ABSENT: its rows are all keys, as they stand */
     bool is_whole;
-    bool is_plain; /* those of ranges */
+    bool is_plain;         /* those of ranges */
+    bool is_given_up;      /* memory was short: nothing of it is kept */
+    uint64_t judged_below; /* the highest moment at which it was asked by a query that is provisional */
+    uint64_t changes;      /* what came after the deadline of a query that may have asked for it */
 
     struct rowsets_column *columns; /* [0] is the row */
     uint32_t column_count, column_capacity;
@@ -141,6 +144,15 @@ struct rowsets_query {
     struct rowsets_own *owns; /* by parts, column */
     iso_atom *emitted;        /* rows that were reported: a held query reports each once */
     uint32_t emitted_capacity;
+    /* Waiting in the queue: by arrival until its deadline passes, then among the provisional ones. */
+    uint64_t arrived, number; /* when; counts queries */
+    uint64_t seen;            /* `changes` of its table when it was judged last */
+    bool is_provisional;      /* judged by its deadline: what it found may be retracted */
+    struct rowsets_query *previous, *next;
+};
+
+struct rowsets_list {
+    struct rowsets_query *first, *last;
 };
 
 struct rowsets_unknown {
@@ -161,17 +173,8 @@ struct rowsets_known {
     uint32_t mark, write;       /* the transaction that is taken wrote it, as its `write` */
 };
 
-struct iso_rowsets {
-    struct iso_rowsets_options options;
-    const struct iso_history *history; /* the block */
-    struct rowsets_known *known;       /* by the block's keys */
-    uint32_t known_count, known_capacity;
-    struct rowsets_known *plain; /* the same as rows of all keys; empty without ranges */
-    uint32_t plain_count, plain_capacity;
-
-    struct iso_atoms atoms;
-    uint32_t atoms_kept; /* how many there were when they were collected last */
-
+/* The tables, and what is in them (store.c, order.c, equal.c). */
+struct rowsets_store {
     struct rowsets_table *tables;
     uint32_t table_count, table_capacity;
     struct iso_number_map table_of; /* by name */
@@ -186,33 +189,66 @@ struct iso_rowsets {
     struct rowsets_version *versions;
     uint32_t version_count, version_capacity;
     uint32_t free_version[32]; /* blocks by class; `tid` is the next */
+    uint64_t version_slots;    /* of blocks in use */
     uint64_t living;           /* versions */
     uint64_t living_cells;     /* in use */
 
+    struct iso_heap dead; /* rows (and serials) by the cts of their deletion */
+    uint32_t hand;        /* the cell that a sweep looked at last */
+    uint64_t put;         /* versions since then */
+    uint32_t visit;       /* counts visits of rows */
+    bool in_order;        /* no version comes later that belongs before the next one (check.c) */
+};
+
+/* Transactions of unknown outcome, and what they may have written (take.c, store.c). */
+struct rowsets_outcomes {
     struct rowsets_candidate *candidates;
     uint32_t candidate_count, candidate_capacity, free_candidate;
     struct rowsets_unknown *unknowns;
     uint32_t unknown_count, unknown_capacity, free_unknowns;
     struct iso_number_map unknown_of; /* by tid */
+};
 
-    struct iso_heap queue; /* queries by bound */
-    struct rowsets_query **held;
+/* Queries that wait (queue.c). */
+struct rowsets_waiting {
+    struct iso_heap queue;                  /* by bound */
+    struct rowsets_list fresh, provisional; /* those of the queue: by arrival; judged by their deadlines */
+    struct rowsets_query **held;            /* for an outcome */
     uint32_t held_count, held_capacity;
-    struct iso_heap dead; /* rows (and serials) by the cts of their deletion */
+    uint64_t now, numbered; /* the clock; queries so far */
+    uint64_t query_bytes;   /* of those that wait */
+    uint64_t open_ranges;   /* likewise */
+};
 
+/* What transactions are taken of (take.c): of the block, and of the transaction at hand. */
+struct rowsets_block {
+    const struct iso_history *history;
+    struct rowsets_known *known; /* by the block's keys */
+    uint32_t known_count, known_capacity;
+    struct rowsets_known *plain; /* the same as rows of all keys; empty without ranges */
+    uint32_t plain_count, plain_capacity;
+    struct rowsets_write *writes; /* of the transaction */
+    uint32_t write_count, write_capacity;
+    uint32_t mark; /* of the transaction */
+};
+
+/* How far things are known (queue.c, forget.c). */
+struct rowsets_time {
     uint64_t watermark, floor; /* below the floor only the newest versions are kept */
     bool has_watermark, ended;
-    struct iso_rowsets_stats stats;
-    uint64_t query_bytes; /* of those that wait */
-    uint64_t open_ranges; /* likewise */
+};
 
-    /* Scratch. */
-    struct rowsets_write *writes; /* of the transaction that is taken */
-    uint32_t write_count, write_capacity;
-    uint32_t visit; /* counts visits of rows */
-    uint32_t mark;  /* of that transaction */
-    bool in_order;  /* no version comes later that belongs before the next one */
-    struct iso_text text;
+struct iso_rowsets {
+    struct iso_rowsets_options options;
+    struct rowsets_block block;
+    struct rowsets_store store;
+    struct rowsets_outcomes outcomes;
+    struct rowsets_waiting waiting;
+    struct rowsets_time time;
+    struct iso_atoms atoms; /* of all of them */
+    uint32_t atoms_kept;    /* how many there were when they were collected last */
+    struct iso_rowsets_stats stats;
+    struct iso_text text; /* scratch */
 };
 
 static inline struct iso_json_text rowsets_text(const struct iso_atoms *atoms, iso_atom atom,
@@ -250,8 +286,11 @@ bool rowsets_outlives(const struct iso_rowsets *engine, const struct rowsets_ver
 const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engine, const struct rowsets_cell *cell,
                                                  uint64_t bound, iso_atom but);
 void rowsets_add_candidate(struct iso_rowsets *engine, uint32_t row, struct rowsets_candidate candidate);
+void rowsets_drop_all_candidates(struct iso_rowsets *engine, uint32_t row);
 void rowsets_drop_candidates(struct iso_rowsets *engine, uint32_t row, uint32_t unknown);
 void rowsets_forget_dead(struct iso_rowsets *engine);
+/* Looks at so many cells, on from where it was last: what newer versions hide goes. */
+void rowsets_sweep(struct iso_rowsets *engine, uint64_t steps);
 void rowsets_release_store(struct iso_rowsets *engine);
 
 /* order.c */
@@ -268,14 +307,19 @@ int rowsets_compare_rows(const struct iso_rowsets *engine, const struct rowsets_
 /* The same between the bounds of a range of plain keys. */
 void rowsets_order_narrow_plain(const struct iso_rowsets *engine, const struct rowsets_table *table, iso_atom from,
                                 iso_atom to, struct rowsets_place *first, struct rowsets_place *end);
-int rowsets_compare_keys(struct iso_json_text left, struct iso_json_text right);
-bool rowsets_is_integer(struct iso_json_text part, int64_t *number);
 
 /* queue.c */
 void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query);
 uint64_t rowsets_query_bytes(const struct rowsets_query *query);
 void rowsets_free_query(struct rowsets_query *query);
 void rowsets_wake(struct iso_rowsets *engine, uint32_t unknown);
+
+void rowsets_conclude_table(struct iso_rowsets *engine, uint32_t table);
+void rowsets_conclude_below(struct iso_rowsets *engine, uint64_t floor);
+void rowsets_link_all(struct iso_rowsets *engine); /* after a restore */
+
+/* forget.c */
+uint64_t rowsets_needed(const struct iso_rowsets *engine);
 
 /* take.c */
 void rowsets_take_queries(struct iso_rowsets *engine, uint32_t transaction);
@@ -285,7 +329,12 @@ void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction);
 void rowsets_take_all(struct iso_rowsets *engine, const struct iso_history *history);
 
 /* judge.c: what it waits for, or ISO_NONE: it is final. */
-uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last);
+enum rowsets_finality {
+    ROWSETS_BY_DEADLINE, /* what is found may be retracted, and the query is not done with */
+    ROWSETS_FINAL,
+    ROWSETS_LAST /* no outcome is waited for any more */
+};
+uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, enum rowsets_finality finality);
 
 /* equal.c */
 const struct rowsets_index *rowsets_index(struct iso_rowsets *engine, uint32_t table, uint32_t column,
@@ -300,6 +349,7 @@ void rowsets_release_indexes(struct rowsets_table *table);
 
 /* collect.c */
 void rowsets_make_maps(struct iso_rowsets *engine);
-void rowsets_collect(struct iso_rowsets *engine);
+void rowsets_collect(struct iso_rowsets *engine); /* if there may be many */
+void rowsets_collect_now(struct iso_rowsets *engine);
 
 #endif

@@ -1,5 +1,6 @@
 /* The names of cycles. */
 #include <stdbool.h>
+#include <string.h>
 
 #include "iso/evidence.h"
 
@@ -58,12 +59,63 @@ static bool is_long_fork(const struct iso_evidence *evidence, const struct iso_l
     return edge_at(evidence, lemma, 0)->kind == edge_at(evidence, lemma, 2)->kind;
 }
 
+/* The edges behind the rw, which make what it leads to visible: s sessions (of a row one), r reads, w orders of versions. */
+static void way_back(const struct iso_evidence *evidence, const struct iso_lemma *lemma, char *way, size_t size)
+{
+    const struct iso_edge *edges = evidence->edges + lemma->first_edge;
+    uint32_t rw = 0, length = 0;
+    while (edges[rw].kind != ISO_EDGE_RW)
+        rw++;
+    for (uint32_t i = 1; i < lemma->edge_count && length + 1 < size; i++) {
+        enum iso_edge_kind kind = edges[(rw + i) % lemma->edge_count].kind;
+        char letter = kind == ISO_EDGE_SESSION ? 's' : kind == ISO_EDGE_WR ? 'r' : 'w';
+        if (letter != 's' || !length || way[length - 1] != 's')
+            way[length++] = letter;
+    }
+    way[length] = 0;
+}
+
+const char *iso_cycle_guarantee(const struct iso_evidence *evidence, uint32_t lemma_index)
+{
+    static const struct {
+        const char *way, *guarantee;
+    } guarantees[] = {{"s", "read-your-writes"},
+                      {"rs", "monotonic-reads"},
+                      {"sr", "monotonic-writes"},
+                      {"rsr", "writes-follow-reads"},
+                      {"rr", "writes-follow-reads"}};
+    const struct iso_lemma *lemma = &evidence->lemmas[lemma_index];
+    char way[8];
+    if (!iso_model_is_weak(evidence->model) || shape_of(evidence, lemma).rw != 1)
+        return NULL;
+    way_back(evidence, lemma, way, sizeof way);
+    for (size_t i = 0; i < sizeof guarantees / sizeof *guarantees; i++)
+        if (!strcmp(way, guarantees[i].way))
+            return guarantees[i].guarantee;
+    return NULL;
+}
+
+/* At the weak levels a cycle with one rw is named by how the writer that was missed is visible. */
+static const char *name_of_weak(const struct iso_evidence *evidence, const struct iso_lemma *lemma, struct shape shape)
+{
+    char way[8];
+    if (shape.rw == 0)
+        return iso_anomaly_name(shape.wr || shape.other ? ISO_G1C : ISO_G0);
+    if (evidence->model == ISO_MODEL_RC)
+        return "non-monotonic-read";
+    way_back(evidence, lemma, way, sizeof way);
+    return strcmp(way, "r") ? strchr(way, 'w') ? iso_anomaly_name(ISO_G_SINGLE) : "causality-violation"
+                            : "fractured-read";
+}
+
 const char *iso_cycle_anomaly(const struct iso_evidence *evidence, uint32_t lemma_index)
 {
     const struct iso_lemma *lemma = &evidence->lemmas[lemma_index];
     struct shape shape = shape_of(evidence, lemma);
     if (shape.edges == 0)
         return NULL;
+    if (iso_model_is_weak(evidence->model))
+        return name_of_weak(evidence, lemma, shape);
     enum iso_anomaly pair = shape.edges == 2 && !shape.other ? name_pair(evidence, lemma, shape) : ISO_ANOMALIES;
     if (pair != ISO_ANOMALIES)
         return iso_anomaly_name(pair);

@@ -20,7 +20,8 @@ static const char *const names[ISO_UNJUDGED_REASONS] = {"unknown-writer",
                                                         "unknown-column",
                                                         "row-sets",
                                                         "version-order",
-                                                        "repeated-value"};
+                                                        "repeated-value",
+                                                        "memory"};
 
 const char *iso_unjudged_name(enum iso_unjudged reason)
 {

@@ -229,6 +229,8 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
         return commit_begin && needs[0];
     case ISO_EDGE_WW:
         needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_ORDER, from, to, edge->key, 0});
+        if (checker->evidence->model == ISO_MODEL_PC) /* writers may overlap */
+            return is_commit(checker, edge->from) && is_commit(checker, edge->to) && needs[0];
         return commit_begin && needs[0];
     case ISO_EDGE_RW:
         needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_READS, from, edge->via, edge->key, edge->read});

@@ -127,3 +127,26 @@ enum iso_status iso_weak_check(const struct iso_history *history, const struct i
     result->counters.seconds_total = iso_clock_seconds() - start;
     return ISO_OK;
 }
+
+bool iso_weak_findings(const struct iso_history *history, const struct iso_polygraph_options *options,
+                       struct iso_polygraph_result *result)
+{
+    struct weak weak = {.history = history,
+                        .options = options,
+                        .result = result,
+                        .level = iso_model_level(options->model),
+                        .each_read = iso_model_has_each_read(options->model),
+                        .sessions = iso_model_keeps_sessions(options->model)};
+    result->evidence.model = options->model;
+    if (history->committed_count == 0) {
+        conclude_undecided(&weak, "nothing-judged");
+        return true;
+    }
+    bool clean = weak_problem_build(&weak);
+    if (!clean) {
+        result->outcome = ISO_IS_VIOLATED;
+        result->evidence.finding = result->findings[0];
+    }
+    weak_problem_release(&weak);
+    return !clean;
+}

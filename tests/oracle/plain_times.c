@@ -284,3 +284,62 @@ void plain_times_of(const struct plain_history *history, struct plain_times *tim
         default_ots(&history->transactions[t], &times->transactions[t]);
     }
 }
+
+/* ---- gaps ---- */
+
+static bool is_look(const struct plain_history *history, const struct plain_times *times, uint64_t number)
+{
+    bool found = false;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        const struct plain_transaction_times *of = &times->transactions[t];
+        if (history->transactions[t].status != ISO_COMMITTED)
+            continue;
+        found |= of->has_sts && of->sts == number;
+        for (uint32_t i = 0; i < history->transactions[t].operation_count; i++)
+            found |= of->operations[i].own && of->operations[i].ots == number;
+    }
+    return found;
+}
+
+/* How many different positions of snapshots lie below. */
+static uint64_t looks_below(const struct plain_history *history, const struct plain_times *times, uint64_t number)
+{
+    uint64_t below = 0, seen[MAX_SLOTS];
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        const struct plain_transaction_times *of = &times->transactions[t];
+        for (uint32_t i = 0; i <= history->transactions[t].operation_count; i++) {
+            uint64_t look = i ? of->operations[i - 1].ots : of->sts;
+            bool counts = look < number && is_look(history, times, look);
+            for (uint64_t j = 0; j < below && counts; j++)
+                counts = seen[j] != look;
+            if (counts)
+                seen[below++] = look;
+        }
+    }
+    return below;
+}
+
+bool plain_times_merge_gaps(const struct plain_history *history, struct plain_times *times)
+{
+    struct plain_times given = *times;
+    struct distinct distinct;
+    bool xids = false;
+    for (uint32_t t = 0; t < history->transaction_count; t++)
+        xids |= history->transactions[t].xid != 0;
+    collect_all(history, &distinct);
+    if (!xids || plain_clock(history) != ISO_CLOCK_SCALAR || needs_ranks(history, &distinct))
+        return false;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        const struct plain_transaction *transaction = &history->transactions[t];
+        struct plain_transaction_times *of = &times->transactions[t];
+        uint64_t start = looks_below(history, &given, of->sts), commit = looks_below(history, &given, of->cts);
+        bool committed = transaction->status == ISO_COMMITTED;
+        of->log_place = of->cts;
+        of->sts = !of->has_sts ? 1 : 2 * start + (committed ? 3 : 1);
+        of->cts = !of->point ? 2 * commit + 2 : of->has_sts || of->cts > 1 ? 2 * commit + 3 : 1;
+        for (uint32_t i = 0; i < transaction->operation_count; i++)
+            of->operations[i].ots = 2 * looks_below(history, &given, of->operations[i].ots) + 3;
+        default_ots(transaction, of);
+    }
+    return true;
+}

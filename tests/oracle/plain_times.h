@@ -20,6 +20,7 @@ struct plain_transaction_times {
     bool has_sts, has_cts, point;
     bool breached; /* owns a snapshot that lacks what the one before it sees */
     uint64_t sts, cts;
+    uint64_t log_place; /* see plain_times_merge_gaps; else 0 */
     struct plain_operation_times operations[PLAIN_OPERATIONS];
 };
 
@@ -28,6 +29,10 @@ struct plain_times {
 };
 
 void plain_times_of(const struct plain_history *history, struct plain_times *times);
+
+/* Timestamps beside xids are positions in PostgreSQL's log, and commits between the same two snapshots have no order. True if
+ * that is so: then each such gap is one number, odd, snapshots are even, and `log_place` has what cts was. */
+bool plain_times_merge_gaps(const struct plain_history *history, struct plain_times *times);
 
 /* True if the snapshot sees the xid, provided that it committed. */
 bool plain_snapshot_sees(const struct plain_snapshot *snapshot, uint64_t xid);

@@ -265,6 +265,9 @@ bool timestamp_oracle(const struct plain_history *history, enum iso_level level,
     struct oracle oracle = {.history = history, .level = level, .session_order = session_order, .instances = instances};
     instances_clear(instances);
     plain_times_of(history, &oracle.times);
+    oracle.positions = plain_clock(history) == ISO_CLOCK_SNAPSHOT;
+    if (has_moments(&oracle) && plain_times_merge_gaps(history, &oracle.times))
+        oracle.positions = oracle.has_log = true;
     for (uint32_t t = 0; t < history->transaction_count; t++)
         any |= refused[t] = lacks_times(&oracle, t);
     if (any)

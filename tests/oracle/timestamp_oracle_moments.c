@@ -90,7 +90,7 @@ static bool is_right(const struct oracle *oracle, const struct external_read *re
     if (returned_one_of(oracle, read, prefix, newest))
         return true;
     /* Among positions, commits of one position come one after the other, in an order that nobody knows. */
-    return plain_clock(oracle->history) == ISO_CLOCK_SNAPSHOT && newest == moment &&
+    return oracle->positions && newest == moment &&
            returned_one_of(oracle, read, prefix, newest_cts(oracle, read, moment - 1));
 }
 
@@ -134,7 +134,7 @@ static struct range moments_of(const struct oracle *oracle, const struct externa
 {
     const struct plain_transaction_times *times = &oracle->times.transactions[read->t];
     const struct plain_operation_times *operation = &times->operations[read->operation];
-    bool positions = plain_clock(oracle->history) == ISO_CLOCK_SNAPSHOT;
+    bool positions = oracle->positions;
     if (operation->own && oracle->history->transactions[read->t].operations[read->operation].lock) {
         left.low = at_least(operation->ots, left.low);
         left.high = at_least(left.high, left.low);
@@ -214,7 +214,7 @@ static enum read_verdict judge_past_read(struct oracle *oracle, const struct ext
 {
     const struct plain_transaction_times *times = &oracle->times.transactions[read->t];
     const struct plain_operation_times *operation = &times->operations[read->operation];
-    bool positions = plain_clock(oracle->history) == ISO_CLOCK_SNAPSHOT;
+    bool positions = oracle->positions;
     if (operation->own || operation->lock) {
         uint64_t moment = operation->lock && positions ? times->cts : operation->ots;
         return is_right(oracle, read, prefix, moment) ? READ_GOOD

@@ -15,6 +15,7 @@ struct oracle {
     const struct plain_history *history;
     enum iso_level level;
     bool session_order;
+    bool positions, has_log; /* commits of one number have no order; but versions of a key, by the log */
     struct plain_times times;
     struct instances *instances;
     bool reads_externally[PLAIN_TRANSACTIONS][PLAIN_OPERATIONS]; /* judged by EXT, whatever came out */

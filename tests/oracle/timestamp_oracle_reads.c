@@ -32,6 +32,8 @@ bool version_below(const struct oracle *oracle, const struct plain_text *key, ui
     const struct plain_transaction_times *b = &oracle->times.transactions[right];
     if (a->cts != b->cts)
         return a->cts < b->cts;
+    if (oracle->has_log && a->log_place != b->log_place)
+        return a->log_place < b->log_place;
     uint64_t left_ots = a->operations[first_write(oracle, left, key)].ots;
     uint64_t right_ots = b->operations[first_write(oracle, right, key)].ots;
     if (left_ots != right_ots)

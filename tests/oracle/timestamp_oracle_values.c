@@ -320,7 +320,7 @@ bool list_is_tied(const struct oracle *oracle, const struct plain_text *key)
             tied |= is_writer(oracle, w, key) && is_writer(oracle, u, key) &&
                     oracle->times.transactions[w].cts == oracle->times.transactions[u].cts;
     }
-    return tied && plain_clock(oracle->history) == ISO_CLOCK_SNAPSHOT;
+    return tied && oracle->positions && !oracle->has_log;
 }
 
 enum read_verdict judge_list(const struct oracle *oracle, const struct external_read *read, uint32_t prefix,

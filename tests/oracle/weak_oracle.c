@@ -386,13 +386,6 @@ static bool try_relations(const struct question *question, bool vis[N][N], int i
         return try_relations(question, vis, 0, j + 1, total);
     int from = question->order[i], to = question->order[j];
     for (int seen = 0; seen < 2; seen++) {
-        if (iso_status_of(question->history, (uint32_t)from) == ISO_UNKNOWN && seen) {
-            bool read = false; /* one of unknown outcome is visible through reads of it only */
-            for (int k = 0; k < question->read_count; k++)
-                read |= question->reads[k].from == from;
-            if (!read)
-                continue;
-        }
         vis[from][to] = seen;
         if (try_relations(question, vis, next_i, next_j, total))
             return true;

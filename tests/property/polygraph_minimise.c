@@ -155,7 +155,7 @@ static bool check_minimised(struct run *run, const struct iso_history *history,
     bool bad = false;
     iso_history_init(&small);
     iso_history_init(&plain);
-    run->checks += iso_polygraph_minimise(history, options, evidence, &small);
+    run->checks += iso_polygraph_minimise(history, options, iso_polygraph_check, evidence, &small);
     if (iso_history_finish(&small, &error) != ISO_OK)
         bad = wrong(run, "what is left is no history");
     else if (schedule_oracle_holds(&small, run->model, 0))

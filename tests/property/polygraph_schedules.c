@@ -394,6 +394,12 @@ static bool check_level(enum iso_model model, unsigned count, uint64_t seed, enu
     return true;
 }
 
+/* pc is polygraph's through split histories: weak_oracle.c has it. */
+static bool is_ours(enum iso_model model)
+{
+    return iso_level_judged_by(iso_model_level(model), ISO_BY_POLYGRAPH) && model != ISO_MODEL_PC;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t histories = 3000, seed = 1, only = WAYS;
@@ -407,11 +413,11 @@ int main(int argc, char **argv)
     int first = only < WAYS ? (int)only : 0, end = only < WAYS ? first + 1 : WAYS;
     int models = 0;
     for (int model = 0; model < ISO_MODELS; model++)
-        models += iso_level_judged_by((enum iso_level)model, ISO_BY_POLYGRAPH);
+        models += is_ours((enum iso_model)model);
     printf("1..%d\n", (end - first) * models);
     for (int way = first; way < end; way++) {
         for (int model = 0; model < ISO_MODELS; model++) {
-            if (iso_level_judged_by((enum iso_level)model, ISO_BY_POLYGRAPH))
+            if (is_ours((enum iso_model)model))
                 fine &= check_level((enum iso_model)model, count, is_part((enum way)way) ? seed + count : seed,
                                     (enum way)way, ++number);
         }

@@ -1,7 +1,7 @@
 /* Ranges of plain keys through streams of client records: random small histories with row sets among their operations
  * arrive in any order, from one to three partitions with watermarks as they become true; between batches the pipeline is
- * saved and restored at times, of some streams as little is retained as may be. The final verdicts must be those that
- * chronos has of the file, as (axiom, transactions, key), and what a set lacks, or has too much, must be called that.
+ * saved and restored at times, of some streams as little is retained as may be, and in some deadlines pass, by which what
+ * is found may be retracted. What stands in the end must be what chronos says of the file, as (axiom, transactions, key), and what a set lacks, or has too much, must be called that.
  *
  * range_streams [--histories N] [--seed S]
  */
@@ -11,25 +11,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "chronos/chronos.h"
 #include "connectors/history/record.h"
 #include "formats/write_history.h"
-#include "pipeline/archive.h"
 #include "pipeline/pipeline.h"
 #include "tests/support/arguments.h"
 #include "tests/support/capture.h"
 #include "tests/support/random_history.h"
 #include "tests/support/random_sets.h"
+#include "tests/support/restored.h"
 
 enum { FOUND = 512, TEXT = 3 * PLAIN_TEXT + 64, PARTITIONS = 3, MAX_REPORTS = 3 };
 
 struct found {
     uint32_t count;
-    char list[FOUND][TEXT];
+    char list[FOUND][TEXT], id[FOUND][24];
 };
 
 struct trial {
@@ -40,7 +38,8 @@ struct trial {
     char *lines[PLAIN_TRANSACTIONS];
     uint32_t line_count;
     enum iso_level level;
-    uint64_t retention; /* UINT64_MAX: everything */
+    uint64_t retention;     /* UINT64_MAX: everything */
+    uint64_t deadline, now; /* deadline 0: none */
     struct found expected, found;
     bool
         shares_commits; /* at ser, ranges met writes of their own commit timestamps: which order follows is not judged */
@@ -48,7 +47,7 @@ struct trial {
 };
 
 static struct {
-    uint64_t streams, restored, retained, watermarks, missing, extra, unjudged;
+    uint64_t streams, restored, deadlines, retracted, retained, watermarks, missing, extra, unjudged;
 } statistics;
 
 /* ---- what chronos says ---- */
@@ -73,11 +72,24 @@ static bool is_of_set(const char *kind)
 static void add_found(const struct trial *trial, struct found *found, const char *axiom, const char *key,
                       const char *tid, const char *other, const char *kind)
 {
-    bool matters = key && is_of_set(kind) && is_read_once(trial, tid, key);
+    bool matters = !trial->deadline && key && /* by a deadline a read is named by what had come */
+                   is_of_set(kind) && is_read_once(trial, tid, key);
     if (found->count == FOUND)
         abort();
     snprintf(found->list[found->count++], TEXT, "%s %s %s %s %s", axiom, key ? key : "-", tid, other ? other : "-",
              matters ? kind : "");
+}
+
+static void take_back(struct found *found, const char *id)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < found->count; i++) {
+        if (!strcmp(found->id[i], id))
+            continue;
+        memmove(found->list[kept], found->list[i], TEXT);
+        memmove(found->id[kept++], found->id[i], sizeof found->id[i]);
+    }
+    found->count = kept;
 }
 
 static const char *text_of(const struct iso_history *history, iso_atom atom, char buffer[PLAIN_TEXT])
@@ -130,11 +142,18 @@ static enum iso_status sink(void *context, const char *line, size_t length, stru
     bool pair = !strcmp(axiom, "NOCONFLICT");
     if (getenv("SHOW_LINES"))
         printf("# %.*s", (int)length, line);
-    if (strcmp(state, "final") != 0)
+    const char *id = json_string_value(json_object_get(said, "id"));
+    bool is_final = !strcmp(state, "final");
+    take_back(&trial->found, id);
+    statistics.retracted += !is_final;
+    if (!is_final && !trial->deadline)
         snprintf(trial->failure, sizeof trial->failure, "a line that is %s", state);
-    add_found(trial, &trial->found, axiom, json_string_value(json_object_get(said, "key")),
-              json_string_value(json_array_get(tids, 0)), pair ? json_string_value(json_array_get(tids, 1)) : NULL,
-              json_string_value(json_object_get(said, "kind")));
+    if (is_final)
+        snprintf(trial->found.id[trial->found.count], sizeof *trial->found.id, "%s", id);
+    if (is_final)
+        add_found(trial, &trial->found, axiom, json_string_value(json_object_get(said, "key")),
+                  json_string_value(json_array_get(tids, 0)), pair ? json_string_value(json_array_get(tids, 1)) : NULL,
+                  json_string_value(json_object_get(said, "kind")));
     json_decref(said);
     return ISO_OK;
 }
@@ -147,6 +166,7 @@ static struct iso_pipeline *open_pipeline(struct trial *trial)
     iso_pipeline_options_init(&options);
     options.engine.level = trial->level;
     options.engine.retention = trial->retention;
+    options.engine.finality_timeout_ms = trial->deadline;
     options.engine.max_per_key = 0;
     options.max_violations = 0;
     options.max_ahead = UINT64_MAX;
@@ -159,23 +179,9 @@ static struct iso_pipeline *open_pipeline(struct trial *trial)
     return pipeline;
 }
 
-/* As a restart does. */
-static void restore(struct trial *trial, struct iso_pipeline **pipeline, struct iso_error *error)
+static struct iso_pipeline *open_again(void *context)
 {
-    struct iso_archive archive;
-    int state = memfd_create("state", MFD_CLOEXEC);
-    iso_archive_save(&archive, state, "state", error);
-    iso_pipeline_archive(&archive, *pipeline);
-    iso_archive_close(&archive);
-    iso_pipeline_free(*pipeline);
-    *pipeline = open_pipeline(trial);
-    if (lseek(state, 0, SEEK_SET) < 0)
-        abort();
-    iso_archive_restore(&archive, state, "state", error);
-    iso_pipeline_archive(&archive, *pipeline);
-    iso_archive_close(&archive);
-    close(state);
-    statistics.restored++;
+    return open_pipeline(context);
 }
 
 /* When it may still change something: committed ones by their commit, others as soon as they start. */
@@ -228,13 +234,24 @@ struct sending {
     struct iso_message batch[8];
     char room[8][64];
     uint32_t count;
+    const uint64_t *now;
 };
 
 static void send(struct sending *sending, struct iso_error *error)
 {
     if (sending->count && error->status == ISO_OK)
-        iso_pipeline_feed(sending->pipeline, sending->batch, sending->count, 0, error);
+        iso_pipeline_feed(sending->pipeline, sending->batch, sending->count, *sending->now, error);
     sending->count = 0;
+}
+
+/* Time passes. */
+static void wait_some(struct trial *trial, struct sending *sending, struct iso_error *error)
+{
+    send(sending, error);
+    trial->now += random_below(&trial->drawing.random, 4);
+    if (error->status == ISO_OK)
+        iso_pipeline_tick(sending->pipeline, trial->now, error);
+    statistics.deadlines++;
 }
 
 static void add_message(struct sending *sending, uint32_t partition, const char *text, struct iso_error *error)
@@ -272,10 +289,13 @@ static void give_messages(struct trial *trial, struct sending *sending, struct i
             add_message(sending, i, sending->room[sending->count], error);
             statistics.watermarks++;
         }
+        if (trial->deadline && random_percent(random, 70))
+            wait_some(trial, sending, error);
         if (random_percent(random, 10)) {
             send(sending, error);
             if (error->status == ISO_OK)
-                restore(trial, &sending->pipeline, error);
+                sending->pipeline = test_restored(sending->pipeline, open_again, trial, error);
+            statistics.restored++;
         }
     }
     send(sending, error);
@@ -284,13 +304,13 @@ static void give_messages(struct trial *trial, struct sending *sending, struct i
 static void stream(struct trial *trial)
 {
     struct iso_error error = ISO_NO_ERROR;
-    struct sending sending = {.pipeline = open_pipeline(trial)};
+    struct sending sending = {.pipeline = open_pipeline(trial), .now = &trial->now};
     struct iso_books books;
     struct iso_pipeline_stats stats;
     statistics.streams++;
     give_messages(trial, &sending, &error);
     if (error.status == ISO_OK)
-        iso_pipeline_end(sending.pipeline, 0, &error);
+        iso_pipeline_end(sending.pipeline, trial->now, &error);
     if (error.status != ISO_OK)
         snprintf(trial->failure, sizeof trial->failure, "%s", error.text);
     iso_pipeline_stats(sending.pipeline, &stats);
@@ -417,6 +437,9 @@ static bool carry(struct trial *trial, uint64_t seed)
     trial->level = random_percent(&trial->drawing.random, 50) ? ISO_SER : ISO_SI;
     bool retains = random_percent(&trial->drawing.random, 50) && !has_unknown(&trial->drawing.plain);
     trial->retention = retains ? least_retention(trial) : UINT64_MAX;
+    trial->now = 1;
+    trial->deadline =
+        !retains && random_percent(&trial->drawing.random, 50) ? 1 + random_below(&trial->drawing.random, 4) : 0;
     statistics.retained += retains;
     if (expect(trial))
         stream(trial);
@@ -440,12 +463,13 @@ int main(int argc, char **argv)
         failed += !carry(trial, seed + i);
     printf("# %" PRIu64 " streams of %" PRIu64 " histories: %" PRIu64 " sets, %" PRIu64 " of them empty, %" PRIu64
            " partial; %" PRIu64 " rows missing, %" PRIu64 " too many, %" PRIu64 " with unjudged reads; %" PRIu64
-           " watermarks, %" PRIu64 " restored, %" PRIu64 " with the least retention\n",
+           " watermarks, %" PRIu64 " restored, %" PRIu64 " with the least retention, %" PRIu64
+           " moments at which deadlines passed, %" PRIu64 " verdicts retracted\n",
            statistics.streams, histories, trial->drawing.drawn.sets, trial->drawing.drawn.empty,
            trial->drawing.drawn.partial, statistics.missing, statistics.extra, statistics.unjudged,
-           statistics.watermarks, statistics.restored, statistics.retained);
+           statistics.watermarks, statistics.restored, statistics.retained, statistics.deadlines, statistics.retracted);
     bool enough = statistics.missing > histories / 10 && statistics.extra > histories / 100 && statistics.restored &&
-                  statistics.unjudged && statistics.retained;
+                  statistics.unjudged && statistics.retained && statistics.retracted;
     printf("%s 1 - ranges in streams are judged as in files\n1..1\n", !failed && enough ? "ok" : "not ok");
     iso_free(trial);
     return failed || !enough;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "iso/weak.h"
+#include "judge/split.h"
 #include "tests/oracle/weak_oracle.h"
 #include "tests/support/arguments.h"
 #include "verify/verify.h"
@@ -192,7 +193,7 @@ static const char *judge(const struct iso_history *history, enum iso_model model
     wrong[0] = 0;
     enum iso_status status = iso_level_judged_by(iso_model_level(model), ISO_BY_WEAK)
                                  ? iso_weak_check(history, &options, &result, &error)
-                                 : iso_polygraph_check(history, &options, &result, &error);
+                                 : iso_split_check(history, &options, &result, &error);
     if (status != ISO_OK)
         snprintf(wrong, sizeof wrong, "%s", error.text);
     *outcome = result.outcome;
@@ -327,7 +328,7 @@ static bool is_ours(enum iso_model model)
 {
     enum iso_level level = iso_model_level(model);
     return iso_level_judged_by(level, ISO_BY_WEAK) ||
-           ((level == ISO_PC || level == ISO_PSI) && iso_level_judged_by(level, ISO_BY_POLYGRAPH));
+           ((level == ISO_PC || level == ISO_PSI) && iso_level_judged_by(level, ISO_BY_POLYGRAPH) && level == ISO_PC);
 }
 
 int main(int argc, char **argv)

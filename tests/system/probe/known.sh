@@ -19,6 +19,8 @@ work=$(mktemp -d)
 chmod 755 "$work" # the servers' users must get in
 number=0
 . "$here/../../support/tap.sh"
+. "$here/../../cli/data/broker.sh"
+PATH=$(realpath "${BUILD:-$here/../../../build}"):$PATH
 
 stop_all() {
     jobs -p | xargs -r kill 2>/dev/null
@@ -94,6 +96,13 @@ on_postgres() {
         "$isochron" check --quiet "$work/record.jsonl.zst" >"$work/checked" && grep -q ^holds "$work/checked"
     result $? "check judges what was recorded, with the same answer" || cat "$work/err" "$work/checked"
     refused 4 "No space left" "a full disk for --record" "$isochron" probe --seconds 1 --isolation serializable --record /dev/full "$url"
+    mkdir "$work/broker" && cd "$work/broker" && start_broker clients:2
+    "$isochron" probe --quiet --seconds 1 --isolation 'repeatable read' --name trial --to kafka:clients --record "$work/published.jsonl" \
+        -X "bootstrap.servers=$address" "$url" >"$work/out" 2>"$work/err" &&
+        consume clients | sort | cmp - <(sort "$work/published.jsonl") && grep -q '"k":"public.isochron_probe_trial_counter/' "$work/published.jsonl"
+    result $? "--to publishes what --record writes, with the keys of a change stream" || cat "$work/err"
+    exec 3>&-
+    cd / || exit 4
     "$isochron" probe --seconds 60 --quiet "$url" >"$work/out" 2>"$work/err" &
     sleep 1
     kill -INT $!
@@ -141,8 +150,8 @@ on_mariadb() {
 }
 
 case $which in
-postgres) plan 22 && on_postgres ;;
+postgres) plan 23 && on_postgres ;;
 mariadb) plan 11 && on_mariadb ;;
-*) plan 33 && on_postgres && on_mariadb ;;
+*) plan 34 && on_postgres && on_mariadb ;;
 esac
 exit 0

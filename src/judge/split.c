@@ -1,0 +1,267 @@
+#include "judge/split.h"
+
+#include "base/memory.h"
+#include "base/numbers.h"
+#include "history/copy.h"
+#include "iso/weak.h"
+
+/* The history of halves, and back from it. */
+struct split {
+    const struct iso_history *history;
+    struct iso_history halves;
+    uint32_t *event;     /* by half: the event that it is */
+    uint32_t *operation; /* by operation of the halves: the history's */
+    uint32_t half_count, half_capacity, operation_count, operation_capacity;
+    uint32_t *key;      /* by key of the halves: the history's, where an operation has it */
+    uint32_t *place;    /* by transaction: in session_order */
+    uint32_t *accessed; /* by key: 1 + the last transaction that accessed it */
+    uint32_t *listed;   /* by key: 1 + the last one that read it as a list */
+    uint32_t *last;     /* by key: 1 + the last write so far */
+};
+
+static iso_atom atom_of(struct split *split, iso_atom atom)
+{
+    return atom == ISO_ABSENT ? ISO_ABSENT : iso_atoms_copy(&split->halves.atoms, &split->history->atoms, atom);
+}
+
+static void begin_half(struct split *split, uint32_t t, bool writes)
+{
+    const struct iso_history *history = split->history;
+    struct iso_history *halves = &split->halves;
+    iso_history_begin(halves, iso_atoms_unsigned(&halves->atoms, 2 * (uint64_t)t + writes),
+                      iso_atoms_unsigned(&halves->atoms, history->session[t]), iso_status_of(history, t),
+                      iso_origin(0, 2 * (uint64_t)t + writes));
+    iso_history_set_sno(halves, 2 * (uint64_t)split->place[t] + writes);
+    ISO_GROW(split->event, split->half_count, split->half_capacity);
+    split->event[split->half_count++] = 2 * t + writes;
+}
+
+static void add_operation(struct split *split, uint32_t o, uint32_t value)
+{
+    const struct iso_history *history = split->history;
+    iso_history_operation(&split->halves, (enum iso_operation_kind)iso_kind_of(history, o),
+                          atom_of(split, history->key_atom[history->key[o]]), value);
+    ISO_GROW(split->operation, split->operation_count, split->operation_capacity);
+    split->operation[split->operation_count++] = o;
+}
+
+/* The list without what the transaction appended itself. */
+static uint32_t prefix_of(struct split *split, uint32_t t, uint32_t operation)
+{
+    const struct iso_history *history = split->history;
+    uint32_t list = history->value[operation], copy = iso_history_list(&split->halves);
+    uint64_t end = history->list_first[list + 1];
+    for (uint32_t o = history->first_operation[t]; o < operation; o++)
+        end -= iso_kind_of(history, o) == ISO_APPEND && history->key[o] == history->key[operation];
+    for (uint64_t i = history->list_first[list]; i < end; i++)
+        iso_history_element(&split->halves, atom_of(split, history->element[i]));
+    return copy;
+}
+
+static void add_reads(struct split *split, uint32_t t)
+{
+    const struct iso_history *history = split->history;
+    begin_half(split, t, false);
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        uint32_t key = history->key[o];
+        uint8_t kind = iso_kind_of(history, o);
+        if (kind == ISO_READ_LIST && split->listed[key] != t + 1)
+            add_operation(split, o, prefix_of(split, t, o));
+        else if (kind == ISO_READ && split->accessed[key] != t + 1)
+            add_operation(split, o, atom_of(split, history->value[o]));
+        split->listed[key] = kind == ISO_READ_LIST ? t + 1 : split->listed[key];
+        split->accessed[key] = t + 1;
+    }
+}
+
+static void add_writes(struct split *split, uint32_t t)
+{
+    const struct iso_history *history = split->history;
+    begin_half(split, t, true);
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        if (iso_kind_writes(history->kind[o]))
+            split->last[history->key[o]] = o + 1;
+    }
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        if (iso_kind_of(history, o) == ISO_APPEND ||
+            (iso_kind_writes(history->kind[o]) && split->last[history->key[o]] == o + 1))
+            add_operation(split, o, atom_of(split, history->value[o]));
+    }
+}
+
+static enum iso_status split_history(struct split *split, struct iso_error *error)
+{
+    const struct iso_history *history = split->history;
+    iso_history_input(&split->halves, "halves");
+    iso_history_copy_initial(&split->halves, history);
+    split->accessed = iso_numbers_zero(history->key_count);
+    split->listed = iso_numbers_zero(history->key_count);
+    split->last = iso_numbers_zero(history->key_count);
+    split->place = iso_numbers(history->transaction_count);
+    for (uint32_t i = 0; i < history->transaction_count; i++)
+        split->place[history->session_order[i]] = i;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        uint8_t status = iso_status_of(history, t);
+        if (status == ISO_COMMITTED)
+            add_reads(split, t);
+        if (status == ISO_COMMITTED || (status == ISO_UNKNOWN && history->flags[t] & ISO_WRITES))
+            add_writes(split, t);
+    }
+    split->key = iso_numbers_none(split->halves.key_count);
+    for (uint32_t o = 0; o < split->operation_count; o++)
+        split->key[split->halves.key[o]] = history->key[split->operation[o]];
+    return iso_history_finish(&split->halves, error);
+}
+
+static void split_release(struct split *split)
+{
+    iso_history_release(&split->halves);
+    iso_free(split->event);
+    iso_free(split->operation);
+    iso_free(split->key);
+    iso_free(split->place);
+    iso_free(split->accessed);
+    iso_free(split->listed);
+    iso_free(split->last);
+}
+
+/* ---- evidence ---- */
+
+static uint32_t whole_of(const struct split *split, uint32_t half)
+{
+    return half == ISO_NONE ? ISO_NONE : split->event[half] / 2;
+}
+
+static uint32_t key_of(const struct split *split, uint32_t key)
+{
+    return key == ISO_NONE ? ISO_NONE : split->key[key];
+}
+
+static void add_edge(struct iso_evidence *whole, enum iso_edge_kind kind, uint32_t from, uint32_t to, uint32_t key,
+                     uint32_t via)
+{
+    iso_evidence_edge(whole, (struct iso_edge){kind, from, to, key, via, 0});
+}
+
+static bool is_unknown(const struct split *split, uint32_t event)
+{
+    return iso_status_of(split->history, event / 2) == ISO_UNKNOWN;
+}
+
+/* From a half to a later one of its session, by way of begins and commits. */
+static void add_session(struct iso_evidence *whole, uint32_t from, uint32_t to)
+{
+    if (from / 2 == to / 2) {
+        add_edge(whole, ISO_EDGE_OWN, from, to, ISO_NONE, ISO_NONE);
+        return;
+    }
+    if (!(from & 1))
+        add_edge(whole, ISO_EDGE_OWN, from, from + 1, ISO_NONE, ISO_NONE);
+    add_edge(whole, ISO_EDGE_SESSION, from | 1, to & ~1u, ISO_NONE, ISO_NONE);
+    if (to & 1)
+        add_edge(whole, ISO_EDGE_OWN, to & ~1u, to, ISO_NONE, ISO_NONE);
+}
+
+/* Its own later write is no candidate of a read: a clause that says so says nothing. */
+static bool is_own(const struct iso_literal *literal)
+{
+    return (literal->kind == ISO_LITERAL_READS || literal->kind == ISO_LITERAL_NOT_READS) && literal->a == literal->b;
+}
+
+static struct iso_literal whole_literal(const struct split *split, struct iso_literal literal)
+{
+    if (literal.kind == ISO_LITERAL_BEFORE) {
+        literal.a = split->event[literal.a / 2];
+        literal.b = split->event[literal.b / 2];
+        return literal;
+    }
+    literal.a = whole_of(split, literal.a);
+    if (literal.kind != ISO_LITERAL_PLACED && literal.kind != ISO_LITERAL_NOT_PLACED)
+        literal.b = whole_of(split, literal.b);
+    literal.key = key_of(split, literal.key);
+    return literal;
+}
+
+static void take_lemma(const struct split *split, const struct iso_evidence *of_halves, uint32_t number,
+                       struct iso_evidence *whole)
+{
+    const struct iso_lemma *lemma = &of_halves->lemmas[number];
+    for (uint32_t i = 0; i < lemma->literal_count; i++) {
+        struct iso_literal literal = whole_literal(split, of_halves->literals[lemma->first_literal + i]);
+        if (literal.kind == ISO_LITERAL_NOT_READS && is_own(&literal))
+            return;
+    }
+    iso_evidence_lemma(whole, lemma->kind,
+                       lemma->kind == ISO_LEMMA_LIST ? split->operation[lemma->operation] : lemma->operation);
+    for (uint32_t i = 0; i < lemma->literal_count; i++) {
+        struct iso_literal literal = whole_literal(split, of_halves->literals[lemma->first_literal + i]);
+        if (!is_own(&literal))
+            iso_evidence_literal(whole, literal);
+    }
+    for (uint32_t i = 0; i < lemma->edge_count; i++) {
+        const struct iso_edge *edge = &of_halves->edges[lemma->first_edge + i];
+        uint32_t from = split->event[edge->from / 2], to = split->event[edge->to / 2];
+        if (edge->kind == ISO_EDGE_SESSION || from / 2 == to / 2) /* or it replaced itself what it had read */
+            add_session(whole, from, to);
+        else
+            add_edge(whole, edge->kind, from, to, key_of(split, edge->key), whole_of(split, edge->via));
+    }
+}
+
+static void take_order(const struct split *split, const struct iso_evidence *of_halves, struct iso_evidence *whole)
+{
+    for (uint32_t i = 0; i < of_halves->event_count; i++) {
+        uint32_t event = split->event[of_halves->events[i] / 2];
+        if (is_unknown(split, event)) /* it has no half that reads */
+            iso_evidence_event(whole, event & ~1u);
+        iso_evidence_event(whole, event);
+    }
+}
+
+static struct iso_finding whole_finding(const struct split *split, struct iso_finding finding)
+{
+    finding.transaction = whole_of(split, finding.transaction);
+    finding.operation = split->operation[finding.operation];
+    finding.other = whole_of(split, finding.other);
+    return finding;
+}
+
+static void take_evidence(const struct split *split, struct iso_polygraph_result *result)
+{
+    struct iso_evidence whole;
+    const struct iso_evidence *of_halves = &result->evidence;
+    iso_evidence_init(&whole);
+    whole.model = ISO_MODEL_PC;
+    whole.accepts = of_halves->accepts;
+    take_order(split, of_halves, &whole);
+    uint32_t shown = ISO_NONE;
+    for (uint32_t i = 0; i < of_halves->lemma_count; i++) {
+        shown = i == result->cycle_lemma ? whole.lemma_count : shown;
+        take_lemma(split, of_halves, i, &whole);
+    }
+    result->cycle_lemma = shown < whole.lemma_count ? shown : ISO_NONE;
+    for (uint32_t i = 0; i < result->finding_count; i++)
+        result->findings[i] = whole_finding(split, result->findings[i]);
+    if (of_halves->finding.kind != ISO_FINDING_NONE)
+        whole.finding = whole_finding(split, of_halves->finding);
+    iso_evidence_release(&result->evidence);
+    result->evidence = whole;
+}
+
+enum iso_status iso_split_check(const struct iso_history *history, const struct iso_polygraph_options *options,
+                                struct iso_polygraph_result *result, struct iso_error *error)
+{
+    struct split split = {.history = history};
+    struct iso_polygraph_options asked = *options;
+    if (iso_weak_findings(history, options, result) || history->committed_count == 0)
+        return ISO_OK;
+    asked.model = ISO_MODEL_SER;
+    iso_history_init(&split.halves);
+    enum iso_status status = split_history(&split, error);
+    if (status == ISO_OK)
+        status = iso_polygraph_check(&split.halves, &asked, result, error);
+    if (status == ISO_OK)
+        take_evidence(&split, result);
+    split_release(&split);
+    return status;
+}

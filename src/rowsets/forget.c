@@ -1,0 +1,102 @@
+/* What goes: versions that nobody can ask for any more; and where memory is short, whole tables. */
+#include "rowsets/rowsets_private.h"
+
+enum { FEW = 64 };
+
+void iso_rowsets_forget(struct iso_rowsets *engine, uint64_t floor)
+{
+    if (floor <= engine->time.floor)
+        return;
+    rowsets_conclude_below(engine, floor);
+    engine->time.floor = floor;
+    rowsets_forget_dead(engine);
+    rowsets_sweep(engine, 2 * engine->store.put + FEW);
+    engine->store.put = 0;
+    rowsets_collect(engine);
+}
+
+/* ---- how much there is ---- */
+
+/* Of a row in the table of rows by their keys, which is at most four fifths full. */
+enum { IN_MAP = 32 };
+
+static uint64_t bytes_of_rows(const struct iso_rowsets *engine, uint32_t number)
+{
+    const struct rowsets_table *table = &engine->store.tables[number];
+    uint64_t bytes = (uint64_t)table->chunk_count * sizeof *table->chunks;
+    for (uint32_t c = 0; c < table->chunk_count; c++)
+        for (uint32_t i = 0; i < table->chunks[c].count; i++) {
+            bytes += sizeof *engine->store.rows + IN_MAP;
+            for (uint32_t at = engine->store.rows[table->chunks[c].rows[i]].cells; at != ISO_NONE;
+                 at = engine->store.cells[at].next)
+                bytes += sizeof *engine->store.cells +
+                         ((engine->store.cells[at].first == ISO_NONE ? 0ull : 1ull) << engine->store.cells[at].class) *
+                             sizeof *engine->store.versions;
+        }
+    return bytes;
+}
+
+uint64_t rowsets_needed(const struct iso_rowsets *engine)
+{
+    enum { ATOM = 20 };
+    uint64_t rows = engine->store.row_of.count, bytes = rows * (sizeof *engine->store.rows + IN_MAP + 8);
+    bytes += engine->store.living_cells * sizeof *engine->store.cells +
+             engine->store.version_slots * sizeof *engine->store.versions;
+    bytes += engine->outcomes.candidate_count * sizeof *engine->outcomes.candidates + engine->waiting.query_bytes;
+    return bytes + (uint64_t)engine->atoms.count * ATOM + engine->atoms.text_size;
+}
+
+uint64_t iso_rowsets_bytes(const struct iso_rowsets *engine)
+{
+    return rowsets_needed(engine);
+}
+
+/* ---- tables that memory has no room for ---- */
+
+static void drop_rows(struct iso_rowsets *engine, struct rowsets_table *table)
+{
+    while (table->chunk_count) {
+        const struct rowsets_chunk *last = &table->chunks[table->chunk_count - 1];
+        uint32_t row = last->rows[last->count - 1];
+        rowsets_drop_all_candidates(engine, row);
+        rowsets_free_row(engine, row);
+    }
+}
+
+static void give_up(struct iso_rowsets *engine, uint32_t number)
+{
+    struct rowsets_table *table = &engine->store.tables[number];
+    drop_rows(engine, table);
+    rowsets_release_indexes(table);
+    table->is_given_up = true;
+    engine->stats.given_up++;
+    rowsets_conclude_table(engine, number);
+    engine->block.known_count = engine->block.plain_count = 0; /* where keys are is looked up again */
+    rowsets_collect_now(engine);
+}
+
+static uint32_t largest(const struct iso_rowsets *engine)
+{
+    uint64_t most = 0;
+    uint32_t found = ISO_NONE;
+    for (uint32_t i = 0; i < engine->store.table_count; i++) {
+        uint64_t bytes = bytes_of_rows(engine, i);
+        if (bytes <= most)
+            continue;
+        most = bytes;
+        found = i;
+    }
+    return found;
+}
+
+uint32_t iso_rowsets_fit(struct iso_rowsets *engine, uint64_t most)
+{
+    uint32_t table;
+    if (rowsets_needed(engine) > most) {
+        rowsets_sweep(engine, UINT64_MAX);
+        rowsets_collect_now(engine);
+    }
+    while (rowsets_needed(engine) > most && (table = largest(engine)) != ISO_NONE)
+        give_up(engine, table);
+    return (uint32_t)engine->stats.given_up;
+}
