@@ -27,7 +27,7 @@ struct gen {
 #define PLACE(member) offsetof(struct gen, member)
 
 /* Of simulated stores, in the order of the option's words. */
-static const enum iso_level levels[] = {ISO_SI, ISO_SER, ISO_PSI, ISO_CC};
+static const enum iso_level levels[] = {ISO_SI, ISO_SER, ISO_RC, ISO_PSI, ISO_CC};
 
 static const struct app_option options[] = {
     APP_ROW_GROUP("How much"),
@@ -64,12 +64,12 @@ static const struct app_option options[] = {
     APP_ROW_SHARE("unknown", "SHARE", PLACE(generate.unknown_share),
                   "Share whose outcome the client never learns (0); half of them take\n"
                   "effect."),
-    APP_ROW_CHOICE("level", "si|ser|psi|cc", PLACE(store),
+    APP_ROW_CHOICE("level", "si|ser|rc|psi|cc", PLACE(store),
                    "The level of the simulated store. si (the default): reads come from the\n"
-                   "snapshot at the start; ser: from what is there at the commit. Without\n"
-                   "timestamps: psi: sites that hear of one another's commits later, and lock\n"
-                   "what they write everywhere; cc: the same without locks, so that updates\n"
-                   "are lost."),
+                   "snapshot at the start; ser: from what is there at the commit; rc: two\n"
+                   "statements, each with a snapshot of its own. Without timestamps: psi:\n"
+                   "sites that hear of one another's commits later, and lock what they write\n"
+                   "everywhere; cc: the same without locks, so that updates are lost."),
     APP_ROW_COUNT("sites", "N", PLACE(generate.sites), 1, ISO_GENERATE_SITES,
                   "Sites of a store at psi or cc (3); sessions go round them."),
     APP_ROW_COUNT("behind", "N", PLACE(generate.behind), 1, 1000000,
@@ -312,6 +312,8 @@ static enum iso_status check_rows(struct app *app, const struct gen *gen)
     if (generate->lists || generate->unknown_share || gen->format == ISO_FORMAT_TIMEKILLER)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "--tables cannot be combined with --lists, --unknown or --format timekiller");
+    if (generate->level == ISO_RC)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--tables needs --level si or ser");
     if (generate->tables > generate->keys || (generate->keys - 1) / generate->tables + 1 > TABLE_ROWS)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "--tables %" PRIu32 " of --keys %" PRIu32 " rows: expected 1 to %d rows in each table",

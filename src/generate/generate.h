@@ -7,6 +7,8 @@
  * known too: a read is stale there iff its key changed between start and commit, which the store sees when it
  * commits. Values are unique. Lists move on to a fresh key when they are full, so that reads stay short.
  *
+ * At rc a transaction is two statements: the first half of its operations reads at its start, the second at its commit.
+ *
  * At psi and cc the store is replicated (sites.h), and transactions have no timestamps: what is known of such a history, and of
  * any other, is at which levels some order explains it (iso_generated_any_order).
  *
@@ -38,7 +40,7 @@ struct iso_generate_options {
     uint32_t sessions, transactions, operations, keys; /* each at least 1; planted ones come on top */
     uint64_t read_share, aborted_share, unknown_share; /* parts of 2^32 */
     enum iso_distribution distribution;
-    enum iso_level level; /* ISO_SI, ISO_SER, ISO_PSI or ISO_CC */
+    enum iso_level level; /* ISO_SI, ISO_SER, ISO_RC, ISO_PSI or ISO_CC */
     uint32_t sites;       /* at psi and cc: 1 to ISO_GENERATE_SITES ... */
     uint32_t behind;      /* ... each of which lacks at most so many commits of the others, at least 1 */
     enum iso_generate_order order;

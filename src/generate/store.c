@@ -20,6 +20,16 @@ bool store_choose_written(struct store *store, uint32_t tid, uint32_t *chosen)
     return false;
 }
 
+static bool has_key(const struct transaction *transaction, uint32_t slot)
+{
+    for (uint32_t i = 0; i < transaction->operation_count; i++) {
+        if (transaction->operations[i].slot == slot)
+            return true;
+    }
+    return false;
+}
+
+/* A transaction of two statements has each key in one of them: else it would read a key twice, and differ. */
 static void choose_operations(struct store *store, struct transaction *transaction)
 {
     const struct iso_generate_options *options = store->options;
@@ -29,6 +39,8 @@ static void choose_operations(struct store *store, struct transaction *transacti
             iso_rng_chance(&store->rng, options->read_share) || !store_choose_written(store, transaction->tid, &at);
         if (reads)
             at = iso_draw_key(&store->draw, &store->rng);
+        if (options->level == ISO_RC && has_key(transaction, at))
+            continue;
         uint8_t kind = reads ? (options->lists ? ISO_READ_LIST : ISO_READ) : (options->lists ? ISO_APPEND : ISO_WRITE);
         transaction_add(transaction, kind, 0)->slot = at;
     }
@@ -75,9 +87,9 @@ static void read_list(struct store *store, struct transaction *transaction, uint
     slot->seen = transaction->tid;
 }
 
-static void run_operations(struct store *store, struct transaction *transaction)
+static void run_operations(struct store *store, struct transaction *transaction, uint32_t from, uint32_t to)
 {
-    for (uint32_t i = 0; i < transaction->operation_count; i++) {
+    for (uint32_t i = from; i < to; i++) {
         struct operation *operation = &transaction->operations[i];
         operation->key = store->slots[operation->slot].key;
         if (operation->kind == ISO_READ_LIST)
@@ -94,7 +106,13 @@ static void run_all(struct store *store, struct transaction *transaction)
     if (transaction->step_count)
         rows_run(store, transaction);
     else
-        run_operations(store, transaction);
+        run_operations(store, transaction, 0, transaction->operation_count);
+}
+
+/* At rc: the first statement runs at the beginning, the second at the end. */
+static uint32_t first_statement(const struct transaction *transaction)
+{
+    return transaction->operation_count / 2;
 }
 
 /* A transaction that only reads, at si, where it needs no cts of its own. */
@@ -143,6 +161,8 @@ struct transaction *store_begin(struct store *store, uint32_t session)
         choose_operations(store, transaction);
     if (store->options->level == ISO_SI)
         run_all(store, transaction);
+    if (store->options->level == ISO_RC)
+        run_operations(store, transaction, 0, first_statement(transaction));
     return transaction;
 }
 
@@ -164,8 +184,9 @@ static void judge(struct store *store, const struct transaction *transaction)
                 si->counts[ISO_EXT]++;
             continue;
         }
-        ser->counts[ISO_EXT] +=
-            store->options->level == ISO_SI && store->slots[operation->slot].changed > transaction->sts;
+        bool at_start =
+            store->options->level == ISO_SI || (store->options->level == ISO_RC && i < first_statement(transaction));
+        ser->counts[ISO_EXT] += at_start && store->slots[operation->slot].changed > transaction->sts;
         si->counts[ISO_EXT] += operation->version > transaction->sts;
     }
 }
@@ -234,6 +255,8 @@ void store_commit(struct store *store, struct transaction *transaction)
     struct iso_generated *generated = store->generated;
     if (store->options->level == ISO_SER)
         run_all(store, transaction);
+    if (store->options->level == ISO_RC)
+        run_operations(store, transaction, first_statement(transaction), transaction->operation_count);
     transaction->cts = store_is_point(store, transaction) ? transaction->sts : ++store->clock;
     transaction->has_cts = transaction->status == ISO_COMMITTED;
     if (store->sites.count)

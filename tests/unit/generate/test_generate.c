@@ -197,6 +197,9 @@ static void every_mix(void **state)
         options.unknown_share = mix / 72 % 2 ? (uint64_t)1 << 29 : 0;
         snprintf(what, sizeof what, "mix %u", mix);
         assert_run(&options, what);
+        options.level = ISO_RC;
+        snprintf(what, sizeof what, "mix %u, of two statements", mix);
+        assert_run(&options, what);
     }
 }
 
