@@ -63,6 +63,7 @@ WORKLOAD := $(BUILD)/polygraph-workload
 ABLATION := $(BUILD)/polygraph-ablation
 DECODERS := $(BUILD)/decoders
 JOINED := $(BUILD)/joined
+FORWARDER := $(BUILD)/forwarder
 SOAK_PRODUCER := $(BUILD)/soak-producer
 SOAK_REPORT := $(BUILD)/soak-report
 
@@ -209,6 +210,10 @@ $(BROKER): $(call objects,bench/embedded_broker.c) $(C11_THREADS) $(LIBRARY)
 # Decoders by themselves, and a change stream from its messages to its verdicts.
 $(DECODERS) $(JOINED): $(BUILD)/%: $(BUILD)/obj/bench/%.o $(TEST_SUPPORT) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
+
+# What isochron-proxy is compared with.
+$(FORWARDER): $(call objects,bench/forwarder.c)
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ -o $@
 
 # A client that never stops, and what its run says.
 $(SOAK_PRODUCER) $(SOAK_REPORT): $(BUILD)/soak-%: $(BUILD)/obj/bench/soak_%.o $(C11_THREADS) $(LIBRARY)
@@ -399,6 +404,10 @@ bench-polygraph: ## Black-box checking: speed, growth, what each step is worth, 
 	@$(MAKE) -s -j$(JOBS) all $(WORKLOAD)
 	@BUILD=$(BUILD) bench/polygraph.sh $(ONLY)
 
+.PHONY: bench-proxy
+bench-proxy: all $(FORWARDER) ## What isochron-proxy costs beside a forwarder of bytes: pgbench by turns, on a PostgreSQL of its own; minutes
+	@BUILD=$(BUILD) bench/proxy.sh
+
 .PHONY: bench-stores
 bench-stores: $(STORES) ## The store of cold keys beside LMDB and RocksDB (3M keys; some minutes); needs deps
 	@for store in log lmdb rocksdb; do \
@@ -468,7 +477,10 @@ LIBDIR ?= lib
 SHARE = $(DESTDIR)$(PREFIX)/share
 INSTALLED = $(DESTDIR)$(PREFIX)/$(LIBDIR)
 VERSION = $(shell sed -n 's/^.define ISO_VERSION "\(.*\)"/\1/p' include/iso/version.h)
-.PHONY: install install-program install-libraries
+.PHONY: install install-proxy install-program install-libraries
+install-proxy: $(BUILD)/isochron-proxy
+	@install -D $(BUILD)/isochron-proxy $(DESTDIR)$(PREFIX)/bin/isochron-proxy
+
 install-program: $(BUILD)/isochron $(BUILD)/isochron.1 $(COMPLETIONS)
 	@install -D $(BUILD)/isochron $(DESTDIR)$(PREFIX)/bin/isochron
 	@install -D -m 644 $(BUILD)/isochron.1 $(SHARE)/man/man1/isochron.1
@@ -486,7 +498,7 @@ install-libraries: $(INTERFACES)
 	        >$(INSTALLED)/pkgconfig/$$library.pc; \
 	done
 
-install: install-program install-libraries ## Install program, man page, completions, libraries and headers under PREFIX (/usr/local)
+install: install-program install-proxy install-libraries ## Install program, man page, completions, libraries and headers under PREFIX (/usr/local)
 
 .PHONY: deb
 deb: all lib ## Build the Debian packages of the program and its libraries, their bills of materials (.cdx.json) and SHA256SUMS

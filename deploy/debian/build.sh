@@ -1,5 +1,5 @@
 #!/bin/bash
-# Builds the Debian packages from what `make` and `make lib` have built: build.sh BUILD-FOLDER. The program (isochron), its libraries
+# Builds the Debian packages from what `make` and `make lib` have built: build.sh BUILD-FOLDER. The program (isochron), the proxy (isochron-proxy), its libraries
 # (libisochron1, libisochron-recorder1) and what one links them with (libisochron-dev). Needs dpkg-dev, no root. Beside them lie what the
 # program and each library are made of (.cdx.json, CycloneDX) and SHA256SUMS of all. Prints the packages' paths, the program's first.
 #
@@ -78,6 +78,20 @@ install -D -m 644 deploy/debian/lintian-overrides "$root/usr/share/lintian/overr
 mkdir -p "$root/DEBIAN"
 install -m 755 deploy/debian/postinst deploy/debian/prerm deploy/debian/postrm "$root/DEBIAN/"
 pack isochron "$(needs isochron usr/bin/isochron)"
+
+# ---- the proxy ----
+
+root=$work/debian/isochron-proxy
+install -D "$build/isochron-proxy" "$root/usr/bin/isochron-proxy"
+strip --strip-unneeded -R .comment -R .note "$root/usr/bin/isochron-proxy"
+bill isochron-proxy application usr/bin/isochron-proxy "/$libdir/libpg_query.a" "/$libdir/libprotobuf-c.a"
+install -D -m 644 deploy/systemd/isochron-proxy.service "$root/lib/systemd/system/isochron-proxy.service"
+install -D -m 644 docs/proxy.md "$root/usr/share/doc/isochron-proxy/proxy.md"
+for package in libpg-query-dev libprotobuf-c-dev; do
+    install -m 644 "/usr/share/doc/$package/copyright" "$root/usr/share/doc/isochron-proxy/copyright.${package%-dev}"
+done
+install -d "$root/DEBIAN"
+pack isochron-proxy "$(needs isochron-proxy usr/bin/isochron-proxy)"
 
 # ---- the libraries ----
 

@@ -351,6 +351,9 @@ static void say_what_ran(const struct probe *probe, const struct iso_probe *runn
             iso_database_product_name(iso_database_product(database)), iso_database_version(database),
             iso_probe_level(running), probe->options.sessions, seconds, tally->committed, tally->aborted,
             tally->unknown, iso_probe_has_positions(running) ? "" : "; without positions: any order is sought");
+    if (tally->never_connected)
+        app_log_warning("%u of %u sessions got no connection: %s", tally->never_connected, probe->options.sessions,
+                        tally->refusal);
     if (tally->connections_lost)
         app_log("%" PRIu64 " connections were lost and made again", tally->connections_lost);
 }

@@ -5,9 +5,12 @@
 
 #include "app/commands.h"
 #include "bytes/whole_file.h"
+#include "base/clock.h"
+#include "prove/advice.h"
 #include "prove/history.h"
 #include "prove/proof.h"
 #include "prove/report.h"
+#include "prove_sql/psql.h"
 #include "prove_sql/read.h"
 
 struct prove {
@@ -15,7 +18,9 @@ struct prove {
     uint32_t instances, unroll;
     uint64_t timeout;                      /* milliseconds; 0: none */
     const char *evidence, *smt2, *history; /* files, a folder, or NULL */
-    bool json;
+    const char *psql;                      /* a file, or NULL */
+    bool json, advise;
+    double started;
     struct iso_prove_options options;
 };
 
@@ -30,6 +35,9 @@ static const struct app_option options[] = {
     APP_ROW_FLAG("any-number", PLACE(options.any_number),
                  "At ser, si and pc: ask by induction whether what holds for these\n"
                  "transactions holds for any number of them."),
+    APP_ROW_FLAG("advise", PLACE(advise),
+                 "Say what would make it hold: the smallest set of reads to lock or of\n"
+                 "rows to update at rc and si, or the level."),
     APP_ROW_COUNT("unroll", "K", PLACE(unroll), 1, 1000,
                   "Make K rounds of loops whose bounds are not constant. If more can be\n"
                   "reached, the verdict is undecided."),
@@ -45,6 +53,9 @@ static const struct app_option options[] = {
     APP_ROW_TEXT("smt2", "FILE", PLACE(smt2),
                  "Write the question of the one --level for an SMT solver: unsat says\n"
                  "that it holds."),
+    APP_ROW_TEXT("psql", "FILE", PLACE(psql),
+                 "Of SQL: write what breaks the strongest violated level of PostgreSQL's\n"
+                 "as a script of bash that replays it there, one psql a transaction."),
     {.type = APP_END},
 };
 
@@ -143,11 +154,40 @@ static enum iso_status write_files(struct app *app, const struct prove *prove, c
         status = iso_prove_put_smt2(program, level, prove->unroll, &text, &app->error);
     if (prove->smt2 && status == ISO_OK)
         status = write_file(app, prove->smt2, &text);
+    text.used = 0;
+    if (prove->psql && status == ISO_OK && !iso_prove_put_psql(result, &text))
+        app_log_warning("%s is not written: nothing that can be replayed on PostgreSQL is violated", prove->psql);
+    else if (prove->psql && status == ISO_OK)
+        status = write_file(app, prove->psql, &text);
     iso_text_release(&text);
     return status;
 }
 
-static enum iso_status prove_program(struct app *app, struct prove *prove, const struct iso_prove_program *program)
+/* What is left of --timeout for what comes behind the verdicts. */
+static void spend_time(struct prove *prove)
+{
+    double left = (double)prove->timeout / 1000 - (iso_clock_seconds() - prove->started);
+    if (prove->timeout)
+        prove->options.seconds = left > 0.001 ? left : 0.001;
+}
+
+static enum iso_status put_advice(struct app *app, struct prove *prove, struct iso_prove_program *program,
+                                  const struct iso_prove_result *result, struct iso_text *text)
+{
+    struct iso_prove_advice advice[ISO_PROVE_LEVELS];
+    spend_time(prove);
+    enum iso_status status = iso_prove_advise(program, &prove->options, result, advice, &app->error);
+    if (status == ISO_OK && prove->json) {
+        text->used -= 2; /* "}" and a line's end, which come again */
+        iso_prove_put_advice_json(program, advice, text);
+        iso_text_put(text, "}\n");
+    } else if (status == ISO_OK) {
+        iso_prove_put_advice(program, result, advice, text);
+    }
+    return status;
+}
+
+static enum iso_status prove_program(struct app *app, struct prove *prove, struct iso_prove_program *program)
 {
     struct iso_prove_result result;
     struct iso_text text = {0};
@@ -162,8 +202,12 @@ static enum iso_status prove_program(struct app *app, struct prove *prove, const
             iso_prove_report_json(program, &result, &text);
         else
             iso_prove_report_text(program, &result, &text);
+        if (prove->advise)
+            status = put_advice(app, prove, program, &result, &text);
         iso_output_bytes(&app->out, text.bytes, text.used);
-        status = write_files(app, prove, program, &result);
+        spend_time(prove);
+        if (status == ISO_OK)
+            status = write_files(app, prove, program, &result);
         status = status == ISO_OK ? exit_status(prove, &result) : status;
     }
     iso_text_release(&text);
@@ -188,7 +232,7 @@ static enum iso_status prove_file(struct app *app, struct prove *prove, const ch
 
 static enum iso_status run_prove(struct app *app, int count, char **arguments)
 {
-    struct prove prove = {.instances = 1};
+    struct prove prove = {.instances = 1, .started = iso_clock_seconds()};
     struct app_texts files = {0};
     bool done;
     enum iso_status status = app_parse(app, count, arguments, &prove, &files, &done);

@@ -83,6 +83,8 @@ static void man_bytes(struct iso_text *text, const char *bytes, size_t size)
             iso_text_put(text, "\\-");
         else
             iso_text_put_bytes(text, &bytes[i], 1);
+        if (bytes[i] == '|') /* a line may break there: some options have many words */
+            iso_text_put(text, "\\:");
     }
 }
 

@@ -88,8 +88,10 @@ enum iso_status iso_judge_check_options(const struct iso_judge_options *options,
               [ISO_JUDGE_CHRONOS] = {ISO_BY_CHRONOS, "chronos"},
               [ISO_JUDGE_AION] = {ISO_BY_AION, "aion"},
               [ISO_JUDGE_POLYGRAPH] = {ISO_BY_ANY_ORDER, "polygraph"}};
-    return iso_level_check(iso_model_level(options->order.model), by[options->engine].engines, by[options->engine].name,
-                           "--level", error);
+    enum iso_level level = iso_model_level(options->order.model);
+    if (iso_level_check(level, by[options->engine].engines, by[options->engine].name, "--level", error) != ISO_OK)
+        return error->status;
+    return options->any_order ? iso_level_check(level, ISO_BY_ANY_ORDER, "--any-order", "--level", error) : ISO_OK;
 }
 
 /* ---- by timestamps ---- */

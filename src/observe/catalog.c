@@ -12,7 +12,10 @@ const char catalog_query[] =
     " (p.tablename IS NOT NULL OR NOT EXISTS (SELECT 1 FROM pg_catalog.pg_publication)))::pg_catalog.text,"
     " c.relrowsecurity::pg_catalog.text, a.attnum::pg_catalog.text, a.attname::pg_catalog.text,"
     " a.atttypid::pg_catalog.int8::pg_catalog.text, coalesce(i.indkey::pg_catalog.text, ''),"
-    " coalesce(o.collisdeterministic, true)::pg_catalog.text"
+    " coalesce(o.collisdeterministic, true)::pg_catalog.text,"
+    " (NOT c.relhasrules AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal)"
+    " AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint f WHERE f.confrelid = c.oid AND f.contype = 'f' AND"
+    " (f.confdeltype IN ('c', 'n', 'd') OR f.confupdtype IN ('c', 'n', 'd'))))::pg_catalog.text"
     " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
     " JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
     " LEFT JOIN pg_catalog.pg_index i ON i.indrelid = c.oid AND i.indisprimary"
@@ -52,7 +55,7 @@ void catalog_release(struct catalog *catalog)
     iso_free(catalog);
 }
 
-enum { OID, SCHEMA, TABLE, TAKEN, HIDES, NUMBER, COLUMN, TYPE, KEY, COMPARES, FIELDS };
+enum { OID, SCHEMA, TABLE, TAKEN, HIDES, NUMBER, COLUMN, TYPE, KEY, COMPARES, ALONE, FIELDS };
 
 static bool is_allowed(const struct catalog_table *table, const char *const *tables, uint32_t table_count)
 {
@@ -93,7 +96,8 @@ static struct catalog_table *add_table(struct catalog *catalog, char fields[FIEL
                                     .schema = iso_copy_text(fields[SCHEMA], schema),
                                     .name = iso_copy_text(fields[TABLE], strlen(fields[TABLE])),
                                     .full = iso_copy_text(full, strlen(full)),
-                                    .hides_rows = *fields[HIDES] == 't'};
+                                    .hides_rows = *fields[HIDES] == 't',
+                                    .is_written_alone = *fields[ALONE] == 't'};
     table->is_taken = *fields[TAKEN] == 't' && is_allowed(table, tables, table_count);
     add_key(table, fields[KEY]);
     return table;

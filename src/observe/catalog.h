@@ -30,6 +30,7 @@ struct catalog_table {
     char *schema, *name, *full; /* schema.name, as keys of rows begin */
     bool is_taken;              /* it can be recorded; else only its name is known */
     bool hides_rows;            /* by row security */
+    bool is_written_alone;      /* no trigger, rule or foreign key writes other rows with its own */
     uint32_t column_count, column_capacity;
     struct catalog_column *columns; /* by number */
     uint32_t key_count;

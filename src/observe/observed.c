@@ -81,8 +81,9 @@ struct savepoint {
 
 struct transaction {
     enum transaction_state state;
-    bool has_failed, takes_default, position_asked, saw_snapshot, may_write, xid_asked, xid_known;
-    bool commits; /* COMMIT was sent */
+    bool has_failed, takes_default, position_asked, saw_snapshot, may_write, xid_known;
+    bool has_position, writes_more; /* than the record lists */
+    bool commits;                   /* COMMIT was sent */
     enum isolation isolation;
     uint64_t writes, serial, statements, operations;
 };
@@ -348,6 +349,8 @@ static void end_transaction(struct observed *observed, enum outcome outcome)
                      transaction->operations && outcome == OUTCOME_COMMITTED;
     if (is_open && outcome == OUTCOME_COMMITTED && transaction->may_write && !transaction->xid_known) {
         count_one(observed, &counts->unidentified);
+    } else if ((is_open || is_single) && observed->world->shared->needs_position && !transaction->has_position) {
+        count_one(observed, &counts->unplaced);
     } else if (is_open || is_single) {
         count_one(observed, is_single                    ? &counts->single
                             : outcome == OUTCOME_ABORTED ? &counts->aborted
@@ -525,10 +528,15 @@ static uint64_t rows_of(const char *tag)
 static void end_write(struct observed *observed, const char *tag)
 {
     char key[2048];
-    bool deletes;
+    bool deletes, alone = false;
+    uint64_t rows = rows_of(tag);
     observed->transaction.writes++;
-    if (observed->transaction.state != TRANSACTION_OPEN || rows_of(tag) != 1 || observed->made_temporary ||
-        !written_row(&observed->input, key, sizeof key, &deletes))
+    if (observed->transaction.state != TRANSACTION_OPEN)
+        return;
+    bool is_listed =
+        rows == 1 && !observed->made_temporary && written_row(&observed->input, key, sizeof key, &deletes, &alone);
+    observed->transaction.writes_more |= !is_listed || !alone;
+    if (!is_listed)
         return;
     if (deletes)
         iso_recorder_delete(observed->session, key);
@@ -615,8 +623,10 @@ static void end_statement(struct observed *observed, const char *tag, bool whole
         observed->portal->serial = transaction->serial, observed->portal->has_run = true;
     if (statement->kind == PLAN_WRITE)
         end_write(observed, tag);
-    else if (statement->may_write)
+    else if (statement->may_write) {
         transaction->writes++;
+        transaction->writes_more = true;
+    }
     if (statement->is_ddl) {
         observed->database->is_stale = true;
         observed->made_temporary |= strcasestr(observed->shape->shape, "TEMP") != NULL;
@@ -632,6 +642,7 @@ static void end_statement(struct observed *observed, const char *tag, bool whole
 static void fail_statement(struct observed *observed)
 {
     observed->fails = true;
+    observed->reading.mode = READING_NOTHING;
     if (observed->runs) {
         iso_recorder_rollback_to(observed->session, observed->mark);
         observed->transaction.saw_snapshot |= observed->statement->takes_snapshot;
@@ -722,6 +733,7 @@ static void take_position(struct observed *observed)
     if (isolation < ISOLATION_REPEATABLE_READ)
         return;
     iso_recorder_snapshot(observed->session, observed->answer[0]);
+    transaction->has_position = true;
     count_one(observed, &observed->world->counts.positions);
 }
 
@@ -741,7 +753,7 @@ static void end_question(struct observed *observed, enum question question)
     } else if (question == QUESTION_XID && !observed->question_failed) {
         observed->transaction.xid_known = true;
         iso_recorder_xid(observed->session, observed->answer[0]);
-        if (*observed->answer[0])
+        if (*observed->answer[0] && observed->transaction.writes_more)
             iso_recorder_writes_from_stream(observed->session);
     }
 }

@@ -256,6 +256,7 @@ static void plan_any(struct plan_statement *statement)
     visit(&survey, &node->base, look_at);
     statement->may_write = survey.writes || survey.has_function;
     statement->may_set = survey.sets;
+    statement->calls = survey.has_function;
     switch (node->node_case) {
     case PG_QUERY__NODE__NODE_TRANSACTION_STMT:
         plan_transaction(statement, node->transaction_stmt);

@@ -66,6 +66,7 @@ struct plan_statement {
     bool takes_snapshot, may_write, is_ddl, may_set;
     bool sets_default; /* SET: that of later transactions */
     bool chains, holds, counts_as_read;
+    bool calls;      /* functions that may do anything */
     bool is_simple;  /* one table, no joins, groups or the like: its rows are those that match the condition */
     bool is_partial; /* but not all of them: LIMIT, OFFSET, SKIP LOCKED */
     bool is_distinct;

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/memory.h"
 
@@ -194,7 +195,8 @@ struct asking {
     const struct statement_input *input;
     const struct catalog_table *table;
     const char *alias;
-    bool alone; /* columns need no name before them */
+    bool alone;   /* columns need no name before them */
+    bool keyless; /* columns of the key are none of a condition's: what is said of them is bounds */
 };
 
 static const struct catalog_column *column_of(const struct asking *asking, const PgQuery__Node *node)
@@ -209,7 +211,7 @@ static bool put_column(const struct asking *asking, struct iso_text *text, const
                        const struct catalog_column **column)
 {
     *column = column_of(asking, node);
-    if (!*column)
+    if (!*column || (asking->keyless && (*column)->is_key))
         return false;
     put_quoted(text, (*column)->name, '"');
     return true;
@@ -406,6 +408,8 @@ static bool stands_in_from(const PgQuery__SelectStmt *select, const char *alias)
 void reading_release(struct reading *reading)
 {
     iso_free(reading->sources);
+    iso_free(reading->from);
+    iso_free(reading->to);
     iso_text_release(&reading->texts);
     iso_text_release(&reading->condition);
     iso_text_release(&reading->values);
@@ -429,6 +433,183 @@ static uint32_t put_text(struct iso_text *text, const char *string)
     return place;
 }
 
+/* ---- bounds that WHERE sets to the key ---- */
+
+struct bounds {
+    bool has[CATALOG_KEY_MOST], is_fine;
+    struct value values[CATALOG_KEY_MOST];
+    uint32_t ranged; /* the part that has these; CATALOG_KEY_MOST: none */
+    bool has_low, has_high;
+    int64_t low, high;
+};
+
+static uint32_t key_part_of(const struct asking *asking, const PgQuery__Node *node)
+{
+    const struct catalog_column *column = column_of(asking, node);
+    for (uint32_t i = 0; column && i < asking->table->key_count; i++)
+        if (asking->table->key[i] == column->number)
+            return i;
+    return CATALOG_KEY_MOST;
+}
+
+static bool is_key_value(const struct catalog_column *column, const struct value *value)
+{
+    return column && column->compares_bytes && (!value->type || is_one_kind(value->type, column->type)) &&
+           (value->kind == VALUE_TEXT || (value->kind == VALUE_NUMBER && pg_is_integer(column->type))) &&
+           pg_key_part(column->type, text_of(value));
+}
+
+static bool integer_of(const struct asking *asking, const PgQuery__Node *node, int64_t *number)
+{
+    struct value value = value_of(asking->input, node);
+    if ((value.kind != VALUE_NUMBER && value.kind != VALUE_TEXT) || (value.type && !pg_is_integer(value.type)) ||
+        !pg_is_plain_integer(text_of(&value)) || strlen(text_of(&value)) > 18)
+        return false;
+    *number = strtoll(text_of(&value), NULL, 10);
+    return true;
+}
+
+static void add_bound(struct bounds *bounds, uint32_t part, bool is_low, int64_t number)
+{
+    bounds->is_fine &= bounds->ranged == CATALOG_KEY_MOST || bounds->ranged == part;
+    bounds->ranged = part;
+    if (is_low && (!bounds->has_low || number > bounds->low))
+        bounds->low = number;
+    if (!is_low && (!bounds->has_high || number < bounds->high))
+        bounds->high = number;
+    *(is_low ? &bounds->has_low : &bounds->has_high) = true;
+}
+
+/* part < number, and so on; inclusive bounds of integers. */
+static bool take_comparison(const struct asking *asking, struct bounds *bounds, uint32_t part, const char *operator,
+                            const PgQuery__Node * other)
+{
+    const struct catalog_column *column = catalog_column(asking->table, asking->table->key[part]);
+    int64_t number;
+    if (!strcmp(operator, "=")) {
+        struct value value = value_of(asking->input, other);
+        if (bounds->has[part] || !is_key_value(column, &value))
+            return false;
+        bounds->has[part] = true;
+        bounds->values[part] = value;
+        return true;
+    }
+    bool is_low = *operator== '>', is_strict = !operator[1];
+    if ((*operator!= '<' && * operator!= '>') || (!is_strict && strcmp(operator+ 1, "=")) || !column ||
+        !pg_is_integer(column->type) || !integer_of(asking, other, &number))
+        return false;
+    add_bound(bounds, part, is_low, number + (is_strict ? is_low ? 1 : -1 : 0));
+    return bounds->is_fine;
+}
+
+static bool take_between(const struct asking *asking, struct bounds *bounds, uint32_t part, const PgQuery__Node *other)
+{
+    const struct catalog_column *column = catalog_column(asking->table, asking->table->key[part]);
+    int64_t low, high;
+    if (!column || !pg_is_integer(column->type) || other->node_case != PG_QUERY__NODE__NODE_LIST ||
+        other->list->n_items != 2 || !integer_of(asking, other->list->items[0], &low) ||
+        !integer_of(asking, other->list->items[1], &high))
+        return false;
+    add_bound(bounds, part, true, low);
+    add_bound(bounds, part, false, high);
+    return bounds->is_fine;
+}
+
+/* True: the test is about a part of the key, and is a bound unless the bounds are fine no more. */
+static bool take_bound(const struct asking *asking, const PgQuery__AExpr *test, struct bounds *bounds)
+{
+    static const char *const turned[][2] = {{"<", ">"}, {"<=", ">="}, {">", "<"}, {">=", "<="}, {"=", "="}};
+    uint32_t part = key_part_of(asking, test->lexpr);
+    bool is_turned = part == CATALOG_KEY_MOST;
+    if (is_turned)
+        part = key_part_of(asking, test->rexpr);
+    if (part == CATALOG_KEY_MOST)
+        return false;
+    const char *operator= "";
+    for (size_t i = 0; i < sizeof turned / sizeof *turned && test->n_name == 1; i++)
+        if (!strcmp(test->name[0]->string->sval, turned[i][0]))
+            operator= turned[i][is_turned];
+    if (test->kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP)
+        bounds->is_fine &= take_comparison(asking, bounds, part, operator, is_turned ? test->lexpr : test->rexpr);
+    else
+        bounds->is_fine &= test->kind == PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN && !is_turned &&
+                           take_between(asking, bounds, part, test->rexpr);
+    return true;
+}
+
+/* Conjuncts about the key become bounds, the others the condition. */
+static bool put_conjuncts(const struct asking *asking, const PgQuery__Node *node, struct bounds *bounds,
+                          struct iso_text *text)
+{
+    if (node->node_case == PG_QUERY__NODE__NODE_BOOL_EXPR &&
+        node->bool_expr->boolop == PG_QUERY__BOOL_EXPR_TYPE__AND_EXPR) {
+        for (size_t i = 0; i < node->bool_expr->n_args; i++)
+            if (!put_conjuncts(asking, node->bool_expr->args[i], bounds, text))
+                return false;
+        return true;
+    }
+    if (node->node_case == PG_QUERY__NODE__NODE_A_EXPR && take_bound(asking, node->a_expr, bounds))
+        return bounds->is_fine;
+    iso_text_put(text, text->used ? " AND " : "");
+    return put_condition(asking, text, node, 0);
+}
+
+/* The parts that are fixed, and behind them the bound of the next. NULL: open. */
+static char *bound_text(const struct asking *asking, const struct bounds *bounds, bool has, int64_t number)
+{
+    const char *parts[CATALOG_KEY_MOST];
+    char key[KEY_MOST], digits[24];
+    uint32_t count = 0;
+    for (; count < asking->table->key_count && bounds->has[count]; count++)
+        parts[count] = text_of(&bounds->values[count]);
+    snprintf(digits, sizeof digits, "%" PRId64, number);
+    if (has)
+        parts[count++] = digits;
+    return count && iso_recorder_row_key(key, sizeof key, NULL, parts, count) ? iso_copy_text(key, strlen(key)) : NULL;
+}
+
+static bool find_bounds(struct reading *reading, const struct asking *asking)
+{
+    const PgQuery__Node *where = asking->input->statement->select->where_clause;
+    struct bounds bounds = {.is_fine = true, .ranged = CATALOG_KEY_MOST};
+    uint32_t fixed = 0, all = 0;
+    reading->condition.used = 0;
+    if (where && !put_conjuncts(asking, where, &bounds, &reading->condition))
+        return false;
+    iso_text_put_bytes(&reading->condition, "", 1);
+    while (fixed < asking->table->key_count && bounds.has[fixed])
+        fixed++;
+    for (uint32_t i = 0; i < asking->table->key_count; i++)
+        all += bounds.has[i];
+    if (all > fixed || (bounds.ranged < CATALOG_KEY_MOST && bounds.ranged != fixed))
+        return false; /* a later part without those before it is no range of keys */
+    reading->from = bound_text(asking, &bounds, bounds.has_low, bounds.low);
+    reading->to = bound_text(asking, &bounds, bounds.has_high, bounds.high);
+    return true;
+}
+
+/* WHERE is the key's one column IN a list: each of them is a point. */
+static bool find_points(struct reading *reading, const struct asking *asking)
+{
+    const PgQuery__Node *where = asking->input->statement->select->where_clause;
+    const PgQuery__AExpr *test = where && where->node_case == PG_QUERY__NODE__NODE_A_EXPR ? where->a_expr : NULL;
+    reading->point_count = 0;
+    if (!test || test->kind != PG_QUERY__A__EXPR__KIND__AEXPR_IN || asking->table->key_count != 1 ||
+        test->n_name != 1 || strcmp(test->name[0]->string->sval, "=") || key_part_of(asking, test->lexpr) != 0 ||
+        !test->rexpr || test->rexpr->node_case != PG_QUERY__NODE__NODE_LIST ||
+        test->rexpr->list->n_items > READING_POINTS_MOST)
+        return false;
+    const struct catalog_column *column = catalog_column(asking->table, asking->table->key[0]);
+    for (size_t i = 0; i < test->rexpr->list->n_items; i++) {
+        struct value value = value_of(asking->input, test->rexpr->list->items[i]);
+        if (!is_key_value(column, &value))
+            return false;
+        reading->found[reading->point_count] = false;
+        reading->points[reading->point_count++] = put_text(&reading->texts, text_of(&value));
+    }
+    return true;
+}
+
 static int field_of(const struct result_fields *fields, uint32_t table, int16_t column)
 {
     for (uint32_t i = 0; i < fields->count && i < READING_FIELDS; i++)
@@ -442,7 +623,7 @@ static bool find_key(struct reading *reading, const struct statement_input *inpu
                      const struct plan_table *known)
 {
     const struct catalog_table *table = source->table;
-    struct asking asking = {input, table, known->alias, input->statement->table_count == 1};
+    struct asking asking = {input, table, known->alias, input->statement->table_count == 1, false};
     struct fixed fixed = {0};
     if (!table->key_count)
         return false;
@@ -568,7 +749,7 @@ static void find_set(struct reading *reading, const struct statement_input *inpu
 {
     const struct plan_statement *statement = input->statement;
     const PgQuery__SelectStmt *select = statement->select;
-    struct asking asking = {input, table, statement->tables[0].alias, true};
+    struct asking asking = {input, table, statement->tables[0].alias, true, true};
     struct fixed fixed = {0};
     bool has_key = reading->source_count == 1;
     reading->is_partial = statement->is_partial || table->hides_rows;
@@ -582,9 +763,11 @@ static void find_set(struct reading *reading, const struct statement_input *inpu
                 -1, put_text(&reading->texts, text_of(&fixed.values[i])), reading->sources[0].parts[i].type};
         return;
     }
-    reading->condition.used = 0;
-    bool says = !select->where_clause || put_condition(&asking, &reading->condition, select->where_clause, 0);
-    iso_text_put_bytes(&reading->condition, "", 1);
+    if (has_key && !reading->is_partial && find_points(reading, &asking)) {
+        reading->mode = READING_POINTS;
+        return;
+    }
+    bool says = find_bounds(reading, &asking);
     if (!says || !table->key_count)
         reading->reason = REASON_CONDITION;
     else if (has_key)
@@ -607,6 +790,9 @@ void reading_begin(struct reading *reading, const struct statement_input *input,
     reading->rows = reading->operations = 0;
     reading->source_count = 0;
     reading->texts.used = 0;
+    iso_free(reading->from);
+    iso_free(reading->to);
+    reading->from = reading->to = NULL;
     reading->fields = fields;
     reading->spelling = *input->spelling;
     if (reading->reason)
@@ -713,7 +899,8 @@ static void begin_query(struct reading *reading, struct iso_recorder_session *se
         reading->failed = true;
         return;
     }
-    iso_recorder_query_begin(session, table, NULL, NULL, *reading->condition.bytes ? reading->condition.bytes : NULL);
+    iso_recorder_query_begin(session, table, reading->from, reading->to,
+                             *reading->condition.bytes ? reading->condition.bytes : NULL);
     if (reading->is_partial)
         iso_recorder_query_partial(session);
     if (reading->mode == READING_BAG) {
@@ -739,6 +926,31 @@ static bool record_aggregates(struct reading *reading, const struct cell *cells,
                                      cells[i].kind == CELL_NULL ? NULL : reading->values.bytes + cells[i].place);
     }
     return true;
+}
+
+/* The key that the row has is one of those that were asked for. */
+static void note_found(struct reading *reading, const struct cell *cells)
+{
+    const struct reading_part *part = &reading->sources[0].parts[0];
+    assert(part->field >= 0);
+    for (uint32_t i = 0; i < reading->point_count; i++)
+        if (!strcmp(reading->texts.bytes + reading->points[i], reading->values.bytes + cells[part->field].place))
+            reading->found[i] = true;
+}
+
+/* Keys that were asked for and have no row. */
+static void record_absent(struct reading *reading, struct iso_recorder_session *session)
+{
+    char key[KEY_MOST];
+    for (uint32_t i = 0; i < reading->point_count; i++) {
+        const char *part = reading->texts.bytes + reading->points[i];
+        if (reading->found[i] || !iso_recorder_row_key(key, sizeof key, reading->sources[0].table->full, &part, 1))
+            continue;
+        iso_recorder_read_no_row(session, key);
+        reading->operations++;
+        for (uint32_t j = i + 1; j < reading->point_count; j++)
+            reading->found[j] |= !strcmp(reading->texts.bytes + reading->points[j], part);
+    }
 }
 
 void reading_row(struct reading *reading, struct wire_cursor row, struct iso_recorder_session *session)
@@ -773,6 +985,8 @@ void reading_row(struct reading *reading, struct wire_cursor row, struct iso_rec
         } else {
             iso_recorder_read_row(session, key, names, values, count);
             reading->operations++;
+            if (reading->mode == READING_POINTS)
+                note_found(reading, cells);
         }
         if (reading->failed)
             return;
@@ -795,6 +1009,8 @@ void reading_end(struct reading *reading, bool whole, struct iso_recorder_sessio
             iso_recorder_read_no_row(session, key);
             reading->operations++;
         }
+    } else if (reading->mode == READING_POINTS && whole) {
+        record_absent(reading, session);
     } else if (reading->mode >= READING_SET) {
         bool cut = !whole || reading->rows > READING_ROWS;
         if (!reading->has_begun)
@@ -850,12 +1066,13 @@ static void find_inserted(const struct asking *asking, const PgQuery__InsertStmt
     }
 }
 
-bool written_row(const struct statement_input *input, char *key, size_t size, bool *deletes)
+bool written_row(const struct statement_input *input, char *key, size_t size, bool *deletes, bool *alone)
 {
     const PgQuery__Node *node = input->statement->node;
     const PgQuery__RangeVar *range = NULL;
     struct fixed fixed = {0};
     *deletes = node->node_case == PG_QUERY__NODE__NODE_DELETE_STMT;
+    *alone = false;
     if (node->node_case == PG_QUERY__NODE__NODE_INSERT_STMT)
         range = node->insert_stmt->relation;
     else if (node->node_case == PG_QUERY__NODE__NODE_UPDATE_STMT && !node->update_stmt->n_from_clause)
@@ -866,7 +1083,8 @@ bool written_row(const struct statement_input *input, char *key, size_t size, bo
         range ? catalog_find_name(input->catalog, range->schemaname, range->relname) : NULL;
     if (!table || !table->is_taken || !table->key_count)
         return false;
-    struct asking asking = {input, table, range->alias ? range->alias->aliasname : range->relname, true};
+    struct asking asking = {input, table, range->alias ? range->alias->aliasname : range->relname, true, false};
+    *alone = table->is_written_alone && !input->statement->calls;
     if (node->node_case == PG_QUERY__NODE__NODE_INSERT_STMT)
         find_inserted(&asking, node->insert_stmt, &fixed);
     else

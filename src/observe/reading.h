@@ -1,7 +1,8 @@
 /* What is recorded of a statement's result: decided once its columns are described, then done row by row.
  *
  *     POINT       WHERE is exactly the whole key: a read of that row, or of its absence
- *     SET         one table and a condition that can be recorded: a query with its rows
+ *     POINTS      WHERE is the key IN a list: reads of these rows, or of their absence
+ *     SET         one table and a condition that can be recorded: a query with its rows. What is said of the key is bounds
  *     BAG         the same, and nothing says which rows they are: a query with rows without keys
  *     AGGREGATES  count, sum, min, max over one table
  *     ROWS        each row of which the key is known, of each table: reads
@@ -19,7 +20,7 @@
 #include "observe/plan.h"
 #include "observe/values.h"
 
-enum { READING_TABLES = 8, READING_FIELDS = 128, READING_ROWS = 1000 };
+enum { READING_TABLES = 8, READING_FIELDS = 128, READING_ROWS = 1000, READING_POINTS_MOST = 200 };
 
 struct result_field {
     uint32_t table, type;
@@ -54,7 +55,15 @@ struct statement_input {
     const struct spelling *spelling;
 };
 
-enum reading_mode { READING_NOTHING, READING_ROWS_ONLY, READING_POINT, READING_SET, READING_BAG, READING_AGGREGATES };
+enum reading_mode {
+    READING_NOTHING,
+    READING_ROWS_ONLY,
+    READING_POINT,
+    READING_POINTS,
+    READING_SET,
+    READING_BAG,
+    READING_AGGREGATES
+};
 
 struct reading_part {
     int field;      /* of the result; -1: a fixed value */
@@ -80,6 +89,9 @@ struct reading {
     uint32_t source_count;
     struct reading_source *sources; /* READING_TABLES */
     struct iso_text texts, condition, values;
+    char *from, *to;                                   /* bounds of the key; NULL: open */
+    uint32_t points[READING_POINTS_MOST], point_count; /* of POINTS: keys in `texts` */
+    bool found[READING_POINTS_MOST];
     const struct result_fields *fields;
     struct spelling spelling;
 };
@@ -94,7 +106,7 @@ void reading_row(struct reading *reading, struct wire_cursor row, struct iso_rec
 /* All rows came; `whole` is false if there may be more. */
 void reading_end(struct reading *reading, bool whole, struct iso_recorder_session *session);
 
-/* The row that an INSERT, UPDATE or DELETE of one row wrote, as `table/key`; false: not known. */
-bool written_row(const struct statement_input *input, char *key, size_t size, bool *deletes);
+/* The row that an INSERT, UPDATE or DELETE of one row wrote, as `table/key`; false: not known. `alone`: it wrote nothing else. */
+bool written_row(const struct statement_input *input, char *key, size_t size, bool *deletes, bool *alone);
 
 #endif

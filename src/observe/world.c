@@ -6,6 +6,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
+enum { FIRST_ASKERS = 64 };
+
 /* ---- all threads' ---- */
 
 void observe_shared_init(struct observe_shared *shared, struct iso_recorder *recorder, const char *sid)
@@ -57,7 +59,10 @@ bool observe_catalog_wanted(struct observe_shared *shared, struct observe_databa
     bool wanted = database->is_asked ? age > 10 * CATALOG_PAUSE
                                      : !database->asked_at || age >= CATALOG_SECONDS ||
                                            (age >= CATALOG_PAUSE && (!database->catalog || database->is_stale));
+    wanted |= !database->catalog && database->first_askers < FIRST_ASKERS;
     if (wanted) {
+        if (!database->catalog) /* each of the first sessions asks for itself, so that nothing is missed */
+            database->first_askers++;
         database->is_asked = true;
         database->is_stale = false;
         database->asked_at = now ? now : 1;

@@ -22,6 +22,7 @@ struct observe_counts {
     uint64_t reads, recorded, empty, reasons[REASONS]; /* of statements that read */
     uint64_t transactions, aborted, single; /* records: of transactions, of those that aborted, of single statements */
     uint64_t unidentified; /* transactions that wrote and have no record, as their xid could not be asked for */
+    uint64_t unplaced;     /* transactions and statements without a snapshot, where only those with one are recorded */
     uint64_t positions, questions_failed, lost; /* sessions that were not understood, and are only passed on */
 };
 
@@ -37,6 +38,7 @@ struct observe_database {
     struct catalog *catalog; /* NULL: not known yet */
     _Atomic uint64_t generation;
     bool is_asked; /* by some session, now */
+    uint32_t first_askers;
     _Atomic bool is_stale;
     int64_t asked_at; /* seconds */
     struct observe_database *next;
@@ -47,6 +49,7 @@ struct observe_shared {
     const char *sid;               /* what ids of sessions begin with */
     const char *const *tables;     /* that are recorded; none: all */
     uint32_t table_count;
+    bool needs_position; /* what has no snapshot is not recorded */
     _Atomic bool is_off;
     pthread_mutex_t lock; /* guards databases */
     struct observe_database *databases;

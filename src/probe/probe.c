@@ -251,8 +251,13 @@ enum iso_status iso_probe_run(struct iso_probe *probe, struct iso_history *histo
     watch_over(probe, sessions);
     for (uint32_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
+        if (!sessions[i].life) {
+            probe->journal.tally.never_connected++;
+            memcpy(probe->journal.tally.refusal, sessions[i].refusal, sizeof sessions[i].refusal);
+        }
         release_session(&sessions[i]);
+    }
     iso_free(sessions);
     iso_free(threads);
     *tally = probe->journal.tally;

@@ -34,6 +34,8 @@
 struct iso_probe_tally {
     uint64_t committed, aborted, unknown;
     uint64_t connections_lost;
+    uint32_t never_connected; /* sessions, and what the server said to the last of them */
+    char refusal[256];
 };
 
 struct iso_probe_options {

@@ -85,6 +85,7 @@ struct probe_session {
     uint64_t sno, started_ns;
     uint32_t group, workload;
     bool writes, is_broken;
+    char refusal[256];      /* of the last connection that was not made */
     char snapshot[1 << 16]; /* or TiDB's start timestamp; "": none */
     char xid[24], end_stamp[24];
     struct iso_text operations, line, sql;

@@ -413,6 +413,7 @@ static bool connect_again(struct probe_session *session)
         struct iso_error error = {0};
         if (connect_once(session, &error))
             return true;
+        snprintf(session->refusal, sizeof session->refusal, "%.250s", error.text);
         if (iso_clock_ms() - since > GONE_MS)
             journal_fail(probe, ISO_FAILED, error.text);
         else

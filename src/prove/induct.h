@@ -9,7 +9,6 @@
 #ifndef ISO_PROVE_INDUCT_H
 #define ISO_PROVE_INDUCT_H
 
-#include "prove/prove.h"
 #include "prove/solve.h"
 
 /* HOLDS: inductive. Else undecided, and a reason, which the caller frees. */

@@ -9,7 +9,7 @@
 #ifndef ISO_PROVE_LINEAR_H
 #define ISO_PROVE_LINEAR_H
 
-#include "prove/encode.h"
+#include "prove/encoding.h"
 
 /* `list`: by slot, the variables of the reader; `seen`: by transaction, whether it sees it, or NULL: all. Calls `tell`
  * with pairs of terms that are equal. */

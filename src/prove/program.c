@@ -42,6 +42,8 @@ void iso_prove_program_release(struct iso_prove_program *program)
     for (uint32_t i = 0; i < program->rules.count; i++)
         iso_free(program->rules.list[i].name);
     free_names(program->warnings.list, program->warnings.count);
+    free_names(program->scripts.list, program->scripts.count);
+    free_names(program->prologues.list, program->prologues.count);
     iso_free(program->expressions.list);
     iso_free(program->steps.list);
     iso_free(program->values.list);
@@ -250,7 +252,12 @@ void iso_prove_put_column(const struct iso_prove_program *program, struct iso_te
 void iso_prove_put_span(const struct iso_prove_program *program, struct iso_text *text, struct iso_prove_span span)
 {
     bool space = false, any = false;
-    for (uint32_t i = span.begin; i < span.end && i < program->source_length; i++) {
+    const char *colon = span.begin + 3 < span.end && span.end <= program->source_length &&
+                                !memcmp(program->source + span.begin, "--@", 3)
+                            ? memchr(program->source + span.begin, ':', span.end - span.begin)
+                            : NULL; /* a directive in a comment: what it says */
+    for (uint32_t i = colon ? (uint32_t)(colon - program->source) + 1 : span.begin;
+         i < span.end && i < program->source_length; i++) {
         char byte = program->source[i];
         if (byte == '-' && i + 1 < span.end && program->source[i + 1] == '-') {
             while (i < span.end && program->source[i] != '\n')

@@ -164,6 +164,7 @@ struct iso_prove_program {
     char *source; /* its text */
     size_t source_length;
     bool sql;
+    bool frees_keys; /* some unique key is freed by one statement and inserted by another */
     struct {
         struct iso_prove_expression *list;
         uint32_t count, capacity;
@@ -200,6 +201,14 @@ struct iso_prove_program {
         char **list; /* what a reader wants to say, each "file:line:column: text" */
         uint32_t count, capacity;
     } warnings;
+    struct {
+        char **list; /* of SQL: what psql is told of a statement, by its steps' tag; NULL: nothing */
+        uint32_t count, capacity;
+    } scripts;
+    struct {
+        char **list; /* of SQL: what psql is told before an instance begins */
+        uint32_t count, capacity;
+    } prologues;
     uint32_t sessions;     /* how many have been given out */
     uint32_t repeats;      /* how often the file's run list stands in `instances` (--instances) */
     uint32_t cells;        /* set by finish */

@@ -218,6 +218,20 @@ static void summarise(struct iso_prove_result *result)
                                          result->answers[ISO_PROVE_RC].outcome == ISO_HOLDS;
 }
 
+/* A unique key that a concurrent transaction has freed: PostgreSQL's REPEATABLE READ lets it be inserted again, by rows
+ * that no snapshot has. Here that counts as a conflict, so that "holds" would be too much. */
+static void doubt_freed_keys(const struct iso_prove_program *program, struct iso_prove_result *result)
+{
+    static const enum iso_prove_level levels[] = {ISO_PROVE_SI, ISO_PROVE_PSI};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels && program->frees_keys; i++) {
+        struct iso_prove_answer *answer = &result->answers[levels[i]];
+        if (!result->asked[levels[i]] || answer->outcome != ISO_HOLDS)
+            continue;
+        answer->outcome = ISO_IS_UNDECIDED;
+        answer->reason = "a unique key that one transaction frees is inserted by another";
+    }
+}
+
 enum iso_status iso_prove(const struct iso_prove_program *program, const struct iso_prove_options *options,
                           struct iso_prove_result *result, struct iso_error *error)
 {
@@ -235,6 +249,7 @@ enum iso_status iso_prove(const struct iso_prove_program *program, const struct 
         check_start(&prover, &prover.systems[least == ISO_PROVE_RC]);
     for (size_t i = 0; i < sizeof order / sizeof *order && error->status == ISO_OK; i++)
         decide(&prover, order[i]);
+    doubt_freed_keys(program, result);
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS && error->status == ISO_OK; i++)
         decide_any(&prover, i);
     if (error->status == ISO_OK) {

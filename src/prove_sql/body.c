@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
 #include "prove_sql/lower_private.h"
 
 enum { DEEPEST = 100 };
@@ -13,7 +14,8 @@ struct reader {
     struct lowering *lowering;
     const struct iso_sql_token *list;
     uint32_t at, count, depth;
-    bool dead; /* what follows is not reached */
+    bool dead;            /* what follows is not reached */
+    uint32_t first, last; /* bytes of the last expression */
 };
 
 static void read_statements(struct reader *reader, const char *const *ends);
@@ -103,6 +105,8 @@ static struct value take_expression(struct reader *reader, const char *const *wo
     uint32_t end = find_word(reader, reader->at, words), first, last;
     bytes_of(reader, reader->at, end, &first, &last);
     struct value value = value_null(reader->lowering);
+    reader->first = first;
+    reader->last = last;
     if (end == reader->at || end == reader->count)
         refuse(reader->lowering, first, "an expression was expected here");
     const PgQuery__Node *node = parse_expression(reader->lowering, first, last);
@@ -121,6 +125,7 @@ static void begin(struct reader *reader, uint32_t end)
     bytes_of(reader, reader->at, end, &first, &last);
     reader->lowering->span = (struct iso_prove_span){first, last};
     reader->lowering->continued = false;
+    begin_script(reader->lowering);
 }
 
 static void refuse_statement(struct reader *reader, const char *what)
@@ -197,6 +202,8 @@ static void read_declaration(struct reader *reader)
         value = take_expression(reader, WORDS(";"));
     uint32_t number = declare(lowering, name, type);
     lowering->variables[number].not_null = not_null;
+    if (reader->at > type_end + 2u * not_null)
+        put_assignment(lowering, number, reader->first, reader->last);
     assign(lowering, number, value, first);
     lowering->variables[number].constant = constant;
     need(reader, ";");
@@ -294,6 +301,8 @@ static void read_if(struct reader *reader)
     uint32_t at = place(reader);
     uint32_t condition = settle_condition(lowering, take_expression(reader, WORDS("then")), at);
     bool continued = lowering->continued;
+    uint32_t tag = lowering->tag;
+    put_condition(lowering, reader->first, reader->last, "condition");
     need(reader, "then");
     if (failed(lowering))
         return;
@@ -304,6 +313,7 @@ static void read_if(struct reader *reader)
         read_if(reader);
     else if (take(reader, "else"))
         read_statements(reader, WORDS("end"));
+    lowering->tag = tag;
     close_branch(reader, &branch, &first, condition, continued);
 }
 
@@ -336,6 +346,9 @@ static void read_whens(struct reader *reader, const struct value *asked)
         condition = either(lowering, condition, settle_condition(lowering, value, at));
     } while (asked && is(reader, ",") && !failed(lowering));
     bool continued = lowering->continued;
+    uint32_t tag = lowering->tag;
+    if (!asked)
+        put_condition(lowering, reader->first, reader->last, "condition");
     need(reader, "then");
     if (failed(lowering))
         return;
@@ -343,6 +356,7 @@ static void read_whens(struct reader *reader, const struct value *asked)
     read_statements(reader, WORDS("when", "else", "end"));
     struct iso_prove_block first = turn_branch(reader, &branch);
     read_whens(reader, asked);
+    lowering->tag = tag;
     close_branch(reader, &branch, &first, condition, continued);
 }
 
@@ -369,8 +383,12 @@ static void read_case(struct reader *reader)
 static void read_round(struct reader *reader, uint32_t variable, int64_t number, uint32_t first)
 {
     struct lowering *lowering = reader->lowering;
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)number);
     reader->at = first;
     lowering->continued = false;
+    begin_script(lowering);
+    put_number(lowering, variable, text);
     assign(lowering, variable, value_constant(lowering, TYPE_INT, number), lowering->span.begin);
     lowering->continued = false;
     read_statements(reader, WORDS("end"));
@@ -392,7 +410,7 @@ static void read_rounds(struct reader *reader, uint32_t variable, struct value f
     }
     if ((uint64_t)most - (uint64_t)least >= lowering->unroll) {
         refuse(lowering, lowering->span.begin,
-               "a FOR that may have more than %u rounds; --unroll says how many are allowed", lowering->unroll);
+               "a FOR that may have more than %u rounds: not in the subset that can be proved", lowering->unroll);
         return;
     }
     struct iso_prove_span span = lowering->span;
@@ -471,6 +489,8 @@ static void read_return(struct reader *reader)
                type_name(lowering->function->result), type_name(value.type));
     if (given && lowering->function->result == TYPE_INT && value.type == TYPE_BIGINT)
         fit(lowering, &value, TYPE_INT);
+    if (given)
+        put_condition(lowering, reader->first, reader->last, "returns");
     abort_if(lowering, value.fails);
     uint32_t step = add_step(lowering, ISO_PROVE_RETURN);
     if (given)
@@ -522,6 +542,7 @@ static void read_diagnostics(struct reader *reader)
         value.at = make(lowering, ISO_PROVE_LOCAL, lowering->variables[lowering->row_count].local, NONE, NONE);
         if (value.low == value.high)
             value = value_constant(lowering, TYPE_BIGINT, value.low);
+        put_number(lowering, variable, ":row_count");
         assign(lowering, variable, value, at);
     } while (take(reader, ","));
 }
@@ -538,8 +559,10 @@ static void read_assignment(struct reader *reader)
     iso_free(name);
     reader->at++; /* := or = */
     struct value value = take_expression(reader, WORDS(";"));
-    if (!failed(lowering))
+    if (!failed(lowering)) {
+        put_assignment(lowering, variable, reader->first, reader->last);
         assign(lowering, variable, value, at);
+    }
 }
 
 /* INTO's variables, from the token behind INTO on; gives the token behind them. */
@@ -593,6 +616,7 @@ static void read_sql(struct reader *reader)
         node = parse_part(lowering, first, last, perform ? "SELECT " : "", blank_begin, blank_end);
     if (node)
         lower_statement(lowering, node, &target);
+    put_sql(lowering, first, last, &target, perform ? "SELECT " : "", blank_begin, blank_end, select);
     reader->at = end;
 }
 
@@ -753,6 +777,14 @@ static void begin_function(struct lowering *lowering, struct function *function)
 
 static void clear_variables(struct lowering *lowering)
 {
+    struct function *function = lowering->function;
+    struct iso_text names = {0};
+    for (uint32_t i = function->parameters; i < lowering->variable_count; i++)
+        iso_text_put_bytes(&names, lowering->variables[i].name, strlen(lowering->variables[i].name) + 1);
+    iso_text_put_bytes(&names, "", 1);
+    iso_free(function->names);
+    function->names = names.bytes;
+    function->names_size = names.used;
     for (uint32_t i = 0; i < lowering->variable_count; i++)
         iso_free(lowering->variables[i].name);
     lowering->variable_count = 0;
@@ -761,7 +793,7 @@ static void clear_variables(struct lowering *lowering)
 void lower_function(struct lowering *lowering, struct function *function)
 {
     struct iso_prove_block block = ISO_PROVE_BLOCK;
-    struct reader reader = {lowering, function->tokens.list, 0, function->tokens.count, 0, false};
+    struct reader reader = {.lowering = lowering, .list = function->tokens.list, .count = function->tokens.count};
     lowering->function = function;
     lowering->block = &block;
     lowering->temporaries = 0;

@@ -229,6 +229,7 @@ static struct value lower_reference(struct lowering *lowering, const struct scop
         else
             return read_column(lowering, named.entry, named.column);
     } else if (variable != NONE) {
+        note_use(lowering, place, variable);
         return variable_value(lowering, variable);
     } else {
         refuse(lowering, place, "there is no column or variable \"%s%s%s\"", alias ? alias : "", alias ? "." : "",

@@ -66,6 +66,7 @@ struct table {
     int64_t *initial; /* initial_count * column_count; INT64_MIN: NULL */
     uint32_t initial_count, initial_capacity;
     bool deletes;               /* some DELETE is of it */
+    bool frees, inserts;        /* a unique key is freed; one is taken */
     uint32_t slots, next_slots; /* for the INSERTs of all instances: of this round, of the next */
     uint32_t ir;                /* this round */
     struct iso_prove_span span;
@@ -94,6 +95,8 @@ struct function {
     uint32_t first_slot, known_slots; /* parameters; as of the round before */
     uint32_t slot_count, slot_capacity;
     bool called;
+    char *names; /* of its variables as psql has them, each with a zero behind it, and an empty one */
+    size_t names_size;
 };
 
 struct argument {
@@ -159,6 +162,11 @@ struct hoisted {
     struct value value;
 };
 
+/* Where a statement names a variable. */
+struct use {
+    uint32_t begin, end, variable;
+};
+
 struct lowering {
     struct iso_prove_program *program;
     struct iso_error *error;
@@ -198,6 +206,9 @@ struct lowering {
     uint32_t temporaries;
     struct hoisted *hoisted;
     uint32_t hoisted_count, hoisted_capacity;
+    uint32_t tag; /* of the statement: its script's place */
+    struct use *uses;
+    uint32_t use_count, use_capacity;
 };
 
 static inline bool failed(const struct lowering *lowering)
@@ -316,6 +327,21 @@ void set_found(struct lowering *lowering, uint32_t found, uint32_t count);
 bool prepare_body(struct lowering *lowering, struct function *function);
 void lower_function(struct lowering *lowering, struct function *function);
 uint32_t find_variable(const struct lowering *lowering, const char *name);
+
+/* ---- psql.c ---- */
+
+/* A statement begins. */
+void begin_script(struct lowering *lowering);
+void note_use(struct lowering *lowering, size_t place, uint32_t variable);
+/* What psql is told of it, in the words of the format: %E is the bytes from `first` to `last`, with variables by value. */
+void put_assignment(struct lowering *lowering, uint32_t variable, uint32_t first, uint32_t last);
+void put_condition(struct lowering *lowering, uint32_t first, uint32_t last, const char *what);
+void put_number(struct lowering *lowering, uint32_t variable, const char *value);
+void put_sql(struct lowering *lowering, uint32_t first, uint32_t last, const struct target *target, const char *before,
+             uint32_t blank_begin, uint32_t blank_end, bool select);
+/* Of an instance: its arguments, and variables that have no value yet. */
+void add_prologue(struct lowering *lowering, const struct function *function, const struct call *call,
+                  uint32_t first_value);
 
 /* ---- schema.c, directive.c ---- */
 

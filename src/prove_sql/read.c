@@ -140,6 +140,7 @@ static void add_instance(struct lowering *lowering, const struct call *call, uin
         values[count++] = make_constant(lowering, lowering->tables[table].initial_count + slots[table]++);
     }
     uint32_t first = iso_prove_values(program, values, count);
+    add_prologue(lowering, function, call, first);
     char *name = iso_copy_text(lowering->source + call->span.begin, call->span.end - call->span.begin);
     iso_prove_instance(program, function->template, first, session, name, call->span);
     iso_free(name);
@@ -201,7 +202,7 @@ static void add_rules(struct lowering *lowering)
         uint32_t holds = either(lowering, truth_of(lowering, &value), value.null);
         if (holds == NONE)
             holds = make_constant(lowering, 0);
-        iso_prove_rule(lowering->program, rule->kind, rule->name, holds, rule->span);
+        iso_prove_rule(lowering->program, rule->kind, rule->name, holds, rule->expression);
     }
 }
 
@@ -274,6 +275,9 @@ static void lower_rounds(struct lowering *lowering)
         refuse(lowering, 0, "the number of rows that are inserted cannot be found");
     if (failed(lowering))
         return;
+    for (uint32_t i = 0; i < lowering->table_count; i++)
+        lowering->program->frees_keys |=
+            lowering->tables[i].frees && lowering->tables[i].inserts && lowering->call_count * lowering->repeats > 1;
     add_instances(lowering);
     add_ranges(lowering);
     add_rules(lowering);
@@ -308,6 +312,7 @@ static void release_functions(struct lowering *lowering)
         iso_free(function->arguments);
         iso_free(function->null_arguments);
         iso_free(function->slots);
+        iso_free(function->names);
         iso_free(function->name);
         iso_sql_tokens_release(&function->tokens);
     }
@@ -334,6 +339,7 @@ static void release(struct lowering *lowering)
     iso_free(lowering->variables);
     iso_free(lowering->states);
     iso_free(lowering->hoisted);
+    iso_free(lowering->uses);
     iso_sql_tree_release(&lowering->schema);
 }
 

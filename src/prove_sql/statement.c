@@ -11,6 +11,7 @@ uint32_t add_step(struct lowering *lowering, enum iso_prove_step_kind kind)
 {
     uint32_t step = iso_prove_step(lowering->program, kind, lowering->span);
     lowering->program->steps.list[step].continued = lowering->continued;
+    lowering->program->steps.list[step].tag = lowering->tag;
     lowering->continued = true;
     iso_prove_append(lowering->program, lowering->block, step);
     return step;
@@ -70,7 +71,7 @@ void leave_if(struct lowering *lowering, struct iso_prove_block *outer, uint32_t
     lowering->block = outer;
     uint32_t step = add_step(lowering, ISO_PROVE_IF);
     struct iso_prove_step *made = &lowering->program->steps.list[step];
-    made->value = condition;
+    made->value = condition == NONE ? make_constant(lowering, 0) : condition;
     made->block = block->first;
     made->otherwise = otherwise ? otherwise->first : NONE;
     lowering->continued = continued;
@@ -507,6 +508,7 @@ static uint32_t claim_keys(struct lowering *lowering, struct table *table, const
             bool always = constant_of(lowering, has, &number);
             if (has == NONE)
                 continue;
+            table->inserts = true;
             if (!always)
                 outer = enter(lowering, &block);
             *taken = make_constant(lowering, 1);
@@ -773,6 +775,8 @@ static uint32_t change_row(struct lowering *lowering, const struct change *chang
                 uint32_t before_null, after_null;
                 if (unique->generated || unique->table == NONE || !(change->deletes || changes_key(unique, set)))
                     continue;
+                table->frees = true;
+                table->inserts = table->inserts || !change->deletes;
                 uint32_t before = settle(lowering, cell_of_key(lowering, unique, old, &before_null));
                 uint32_t after = NONE;
                 if (!change->deletes)

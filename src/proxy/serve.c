@@ -26,7 +26,8 @@ struct proxy {
     const char *bind, *server, *to, *sid, *listen, *listen_token;
     struct app_texts properties, tables;
     uint32_t threads;
-    int tls; /* enum loop_tls */
+    int tls;    /* enum loop_tls */
+    int record; /* 0: all, 1: what has a snapshot */
     const char *certificate, *key, *server_ca;
     bool server_tls, quiet, shapes;
     uint64_t buffer;
@@ -62,6 +63,10 @@ static const struct app_option options[] = {
     APP_ROW_TEXTS("tables", "TABLE", PLACE(tables),
                   "Record only this table, as schema.table or table. May be given often;\n"
                   "without it all tables that a change stream can have."),
+    APP_ROW_CHOICE("record", "all|snapshots", PLACE(record),
+                   "all: transactions of every level, and statements outside of transactions:\n"
+                   "for watch --level rc. snapshots: those at REPEATABLE READ and SERIALIZABLE\n"
+                   "alone, which is what --level si and ser can judge."),
     APP_ROW_TEXT("sid", "TEXT", PLACE(sid),
                  "What ids of sessions begin with; by default the machine's name, the\n"
                  "process and its start. Must differ between proxies of one topic."),
@@ -317,6 +322,7 @@ static enum iso_status serve(struct app *app, struct proxy *proxy)
     observe_shared_init(&proxy->shared, NULL, proxy->sid ? proxy->sid : sid);
     proxy->shared.tables = proxy->tables.items;
     proxy->shared.table_count = proxy->tables.count;
+    proxy->shared.needs_position = proxy->record;
     if (make_tls(proxy, error) != ISO_OK || open_sockets(proxy, error) != ISO_OK ||
         open_recorder(proxy, error) != ISO_OK)
         goto out;

@@ -42,6 +42,7 @@ static void add_counts(struct observe_counts *to, const struct observe_counts *f
     to->aborted += from->aborted;
     to->single += from->single;
     to->unidentified += from->unidentified;
+    to->unplaced += from->unplaced;
     to->positions += from->positions;
     to->questions_failed += from->questions_failed;
     to->lost += from->lost;
@@ -181,6 +182,8 @@ static void put_metrics(const struct status_view *view, struct iso_text *text)
          counts->single},
         {"transactions_unidentified_total", "counter", "Transactions that wrote and whose xid could not be asked for.",
          counts->unidentified},
+        {"transactions_unplaced_total", "counter",
+         "Transactions and statements without a snapshot, with --record snapshots.", counts->unplaced},
         {"positions_total", "counter", "Snapshots that were asked for.", counts->positions},
         {"questions_failed_total", "counter", "Questions of the proxy's own that failed.", counts->questions_failed},
         {"records_taken_total", "counter", "Records in the buffer, or beyond it.", sums.recorder.recorded},

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-
 enum { DIGITS = 400, READS = 64, LOCALS = 64, ALL_BUT_RC = (1u << ISO_PROVE_RC) - 1 };
 
 /* What a statement of rc chose to see, and what came of it. */
@@ -348,7 +346,12 @@ static void keep_state(struct run *run, unsigned levels)
             oracle->states[i].levels |= levels;
             return;
         }
-    ISO_GROW(oracle->states, oracle->state_count, oracle->state_capacity);
+    if (oracle->state_count == oracle->state_capacity) {
+        oracle->state_capacity = 2 * oracle->state_capacity + 16;
+        oracle->states = realloc(oracle->states, oracle->state_capacity * sizeof *oracle->states);
+        if (!oracle->states)
+            abort();
+    }
     struct program_oracle_state *made = &oracle->states[oracle->state_count++];
     memset(made, 0, sizeof *made);
     memcpy(made->values, run->state, cells * sizeof *run->state);
@@ -425,7 +428,9 @@ void program_oracle_run(struct program_oracle *oracle, const struct iso_prove_pr
     *oracle = (struct program_oracle){.violated = 0};
     for (int rc = 0; rc < 2; rc++) {
         unsigned wanted = levels & (rc ? 1u << ISO_PROVE_RC : ALL_BUT_RC);
-        struct run *run = iso_allocate_zeroed(1, sizeof *run);
+        struct run *run = calloc(1, sizeof *run);
+        if (!run)
+            abort();
         run->program = program;
         run->oracle = oracle;
         run->rc = rc;
@@ -439,12 +444,12 @@ void program_oracle_run(struct program_oracle *oracle, const struct iso_prove_pr
                 execute(run, wanted);
             while (++rounds < most && advance(run));
         oracle->too_many = oracle->too_many || rounds == most;
-        iso_free(run);
+        free(run);
     }
 }
 
 void program_oracle_release(struct program_oracle *oracle)
 {
-    iso_free(oracle->states);
+    free(oracle->states);
     *oracle = (struct program_oracle){.violated = 0};
 }

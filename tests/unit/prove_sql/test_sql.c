@@ -24,7 +24,9 @@ static void judge(const char *name, const char *text, size_t length, uint32_t re
     if (iso_prove(&program, &options, &result, &error) != ISO_OK)
         fail_msg("%s", error.text);
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
-        if (result.answers[i].outcome != (expected[i] == '+' ? ISO_HOLDS : ISO_IS_VIOLATED))
+        if (result.answers[i].outcome != (expected[i] == '+'   ? ISO_HOLDS
+                                          : expected[i] == '-' ? ISO_IS_VIOLATED
+                                                               : ISO_IS_UNDECIDED))
             fail_msg("%s at %s: %d %s", name, iso_prove_level_name(i), result.answers[i].outcome,
                      result.answers[i].reason ? result.answers[i].reason : "");
     assert_int_equal(result.warnings.count, 0);
@@ -201,6 +203,9 @@ static void test_many(void **state)
         {"INSERT INTO t VALUES (7, x, 0);", "(SELECT count(*) FROM t WHERE id = 7) = 1", "+++---+"},
         {"PERFORM 1 FROM t WHERE id = 7 FOR UPDATE; IF NOT FOUND THEN INSERT INTO log (n) VALUES (7); END IF;",
          "(SELECT count(*) FROM log) = 2", "+++++++"},
+        /* A key that is freed: PostgreSQL lets a transaction take it that does not see that. */
+        {"DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (2, x, 0) ON CONFLICT DO NOTHING;",
+         "(SELECT count(*) FROM t) = 2", "+uu---+"},
         {"IF NOT EXISTS (SELECT 1 FROM log) THEN INSERT INTO log (n) VALUES (7); END IF;",
          "(SELECT count(*) FROM log) = 1", "+------"},
         {"PERFORM 1 FROM t WHERE id = 1 FOR UPDATE; IF NOT EXISTS (SELECT 1 FROM log) THEN INSERT INTO log (n) VALUES "

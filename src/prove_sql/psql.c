@@ -1,0 +1,346 @@
+/* What psql is told of each statement, and a counterexample as a script of several psql. See psql.h. */
+#include "prove_sql/psql.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "prove/schedule.h"
+#include "prove_sql/lower_private.h"
+
+/* ---- scripts of statements, while they are lowered ---- */
+
+void begin_script(struct lowering *lowering)
+{
+    struct iso_prove_program *program = lowering->program;
+    ISO_GROW(program->scripts.list, program->scripts.count, program->scripts.capacity);
+    lowering->tag = program->scripts.count;
+    program->scripts.list[program->scripts.count++] = NULL;
+    lowering->use_count = 0;
+}
+
+/* The name, or two with a dot between them, that begins at a byte. */
+static uint32_t end_of_name(const struct lowering *lowering, uint32_t at)
+{
+    const char *text = lowering->source;
+    for (;;) {
+        bool quoted = text[at] == '"';
+        at += quoted;
+        while (at < lowering->length &&
+               (quoted
+                    ? text[at] != '"'
+                    : text[at] == '_' || text[at] == '$' || (unsigned char)text[at] >= 0x80 ||
+                          (text[at] >= '0' && text[at] <= '9') || ((text[at] | 32) >= 'a' && (text[at] | 32) <= 'z')))
+            at++;
+        at += quoted;
+        if (at >= lowering->length || text[at] != '.')
+            return at;
+        at++;
+    }
+}
+
+void note_use(struct lowering *lowering, size_t place, uint32_t variable)
+{
+    for (uint32_t i = 0; i < lowering->use_count; i++)
+        if (lowering->uses[i].begin == place)
+            return;
+    ISO_GROW(lowering->uses, lowering->use_count, lowering->use_capacity);
+    lowering->uses[lowering->use_count++] =
+        (struct use){(uint32_t)place, end_of_name(lowering, (uint32_t)place), variable};
+}
+
+static void put_value(struct lowering *lowering, struct iso_text *text, uint32_t variable)
+{
+    if (variable == lowering->found)
+        iso_text_put(text, ":found");
+    else
+        iso_text_format(text, "(:%s::%s)", lowering->variables[variable].name,
+                        type_name(lowering->variables[variable].type));
+}
+
+/* Bytes of the file, with values for variables and spaces for a part that is not for the server. */
+static void put_bytes(struct lowering *lowering, struct iso_text *text, uint32_t first, uint32_t last,
+                      uint32_t blank_begin, uint32_t blank_end)
+{
+    for (uint32_t at = first; at < last;) {
+        const struct use *use = NULL;
+        for (uint32_t i = 0; i < lowering->use_count; i++)
+            if (lowering->uses[i].begin == at)
+                use = &lowering->uses[i];
+        if (at == blank_begin && blank_end > blank_begin) {
+            at = blank_end;
+        } else if (use) {
+            put_value(lowering, text, use->variable);
+            at = use->end;
+        } else {
+            iso_text_put_bytes(text, lowering->source + at++, 1);
+        }
+    }
+}
+
+static void end_script(struct lowering *lowering, struct iso_text *text)
+{
+    char **script = &lowering->program->scripts.list[lowering->tag];
+    struct iso_text whole = {0};
+    if (*script)
+        iso_text_put(&whole, *script);
+    iso_text_put_bytes(&whole, text->bytes, text->used);
+    iso_free(*script);
+    *script = iso_copy_text(whole.bytes, whole.used);
+    iso_text_release(&whole);
+    iso_text_release(text);
+}
+
+void put_assignment(struct lowering *lowering, uint32_t variable, uint32_t first, uint32_t last)
+{
+    struct iso_text text = {0};
+    const struct variable *assigned = &lowering->variables[variable];
+    if (failed(lowering))
+        return;
+    iso_text_put(&text, "SELECT quote_nullable((");
+    put_bytes(lowering, &text, first, last, 0, 0);
+    iso_text_format(&text, ")::%s) AS \"%s\" \\gset\n", type_name(assigned->type), assigned->name);
+    end_script(lowering, &text);
+}
+
+void put_condition(struct lowering *lowering, uint32_t first, uint32_t last, const char *what)
+{
+    struct iso_text text = {0};
+    if (failed(lowering))
+        return;
+    iso_text_put(&text, "SELECT (");
+    put_bytes(lowering, &text, first, last, 0, 0);
+    iso_text_format(&text, ") AS %s;\n", what);
+    end_script(lowering, &text);
+}
+
+void put_number(struct lowering *lowering, uint32_t variable, const char *value)
+{
+    struct iso_text text = {0};
+    if (failed(lowering))
+        return;
+    iso_text_format(&text, "\\set %s %s\n", lowering->variables[variable].name, value);
+    end_script(lowering, &text);
+}
+
+void put_sql(struct lowering *lowering, uint32_t first, uint32_t last, const struct target *target, const char *before,
+             uint32_t blank_begin, uint32_t blank_end, bool select)
+{
+    struct iso_text text = {0};
+    if (failed(lowering))
+        return;
+    for (uint32_t i = 0; i < target->count; i++)
+        iso_text_format(&text, "\\set %s NULL\n", lowering->variables[target->variables[i]].name);
+    struct iso_text row = {0}, picked = {0};
+    for (uint32_t i = 0; i < target->count; i++) {
+        iso_text_format(&row, "%sc%u", i ? ", " : "", i + 1);
+        iso_text_format(&picked, "%squote_nullable(c%u) AS \"%s\"", i ? ", " : "", i + 1,
+                        lowering->variables[target->variables[i]].name);
+    }
+    iso_text_put_bytes(&row, "", 1);
+    iso_text_put_bytes(&picked, "", 1);
+    if (target->given && !select)
+        iso_text_format(&text, "WITH found_row(%s) AS (", row.bytes);
+    else if (target->given)
+        iso_text_format(&text, "SELECT %s FROM (", picked.bytes);
+    iso_text_put(&text, before);
+    put_bytes(lowering, &text, first, last, blank_begin, blank_end);
+    if (target->given && !select)
+        iso_text_format(&text, ") SELECT %s FROM found_row \\gset\n", picked.bytes);
+    else if (target->given)
+        iso_text_format(&text, ") AS found_row(%s) \\gset\n", row.bytes);
+    else
+        iso_text_put(&text, ";\n");
+    iso_text_put(&text, "\\set row_count :ROW_COUNT\n\\set found '(' :ROW_COUNT ' > 0)'\n");
+    iso_text_release(&row);
+    iso_text_release(&picked);
+    end_script(lowering, &text);
+}
+
+/* Where an argument is an input, its number stands between two marks, for which its value comes later. */
+enum { MARK = 1 };
+
+void add_prologue(struct lowering *lowering, const struct function *function, const struct call *call,
+                  uint32_t first_value)
+{
+    struct iso_prove_program *program = lowering->program;
+    struct iso_text text = {0};
+    for (uint32_t i = 0; i < function->parameters; i++) {
+        const struct argument *argument = &lowering->arguments[call->first_argument + i];
+        const struct iso_prove_expression *value = &program->expressions.list[program->values.list[first_value + i]];
+        iso_text_format(&text, "\\set %s ", function->parameter_names[i]);
+        if (argument->null)
+            iso_text_put(&text, "NULL");
+        else if (value->op == ISO_PROVE_INPUT)
+            iso_text_format(&text, "%c%u%c", MARK, value->a, MARK);
+        else if (argument->type == TYPE_BOOLEAN)
+            iso_text_put(&text, argument->low ? "true" : "false");
+        else if (argument->type != TYPE_TEXT)
+            iso_text_format(&text, "'''%lld'''", (long long)argument->low);
+        else { /* a literal of SQL in one of psql */
+            iso_text_put(&text, "'''");
+            for (const char *at = lowering->texts[argument->low]; *at; at++)
+                iso_text_format(&text, *at == '\'' ? "''''" : *at == '\\' ? "\\\\" : "%c", *at);
+            iso_text_put(&text, "'''");
+        }
+        iso_text_put(&text, "\n");
+    }
+    for (const char *name = function->names; *name; name += strlen(name) + 1)
+        if (*name != '$')
+            iso_text_format(&text, "\\set %s %s\n", name, strcmp(name, "found") != 0 ? "NULL" : "false");
+    ISO_GROW(program->prologues.list, program->prologues.count, program->prologues.capacity);
+    program->prologues.list[program->prologues.count++] = iso_copy_text(text.bytes, text.used);
+    iso_text_release(&text);
+}
+
+/* ---- the script of an execution ---- */
+
+static const char head[] =
+    "set -u\n"
+    "psql=(psql -X -q -v ON_ERROR_STOP=0 \"$@\")\n"
+    "export PGOPTIONS='-c search_path=isochron_replay -c client_min_messages=warning'\n"
+    "work=$(mktemp -d)\n"
+    "trap 'exec 2>/dev/null; kill $(jobs -p); rm -rf \"$work\"' EXIT\n"
+    "declare -A into last\n"
+    "said=0\n"
+    "\n"
+    "open() { # a session\n"
+    "    mkfifo \"$work/$1\"\n"
+    "    \"${psql[@]}\" <\"$work/$1\" 2>&1 | sed -u \"s/^/T$1: /\" &\n"
+    "    exec {file}>\"$work/$1\"\n"
+    "    into[$1]=$file last[$1]=0\n"
+    "}\n"
+    "\n"
+    "wait_for() { # a session: until all that it was told is done\n"
+    "    local tries=0\n"
+    "    until [ \"${last[$1]}\" = 0 ] || [ -e \"$work/done.${last[$1]}\" ]; do\n"
+    "        [ $((tries += 1)) -lt 3000 ] || { echo \"T$1 waits for too long\" >&2; exit 2; }\n"
+    "        sleep 0.01\n"
+    "    done\n"
+    "}\n"
+    "\n"
+    "tell() { # a session: the statements on standard input; with `waits` they are left waiting for a lock\n"
+    "    wait_for \"$1\"\n"
+    "    said=$((said + 1))\n"
+    "    last[$1]=$said\n"
+    "    { cat; echo \"\\\\! : >'$work/done.$said'\"; } >&\"${into[$1]}\"\n"
+    "    if [ \"${2:-}\" = waits ]; then sleep 0.5; else wait_for \"$1\"; fi\n"
+    "}\n"
+    "\n";
+
+static void put_prologue(const struct iso_prove_execution *execution, struct iso_text *text, const char *prologue)
+{
+    for (const char *at = prologue; *at; at++) {
+        if (*at != MARK) {
+            iso_text_put_bytes(text, at, 1);
+            continue;
+        }
+        unsigned input = 0;
+        for (at++; *at != MARK; at++)
+            input = input * 10 + (unsigned)(*at - '0');
+        iso_text_format(text, "'''%lld'''", (long long)execution->inputs[input]);
+    }
+}
+
+static void put_check(const struct iso_prove_execution *execution, struct iso_text *text)
+{
+    const struct iso_prove_program *program = execution->program;
+    const struct iso_prove_rule *rule = &program->rules.list[execution->rule];
+    iso_text_put(text, "wait_all\nrule=$(\"${psql[@]}\" -A -t <<'ISOCHRON_END'\nSELECT (");
+    iso_text_put_bytes(text, program->source + rule->span.begin, rule->span.end - rule->span.begin);
+    iso_text_put(text, ") IS NOT FALSE;\nISOCHRON_END\n)\n");
+}
+
+/* The last commit that the rule's reader sees: behind it the rule is asked. */
+static uint32_t last_seen(const struct iso_prove_execution *execution)
+{
+    uint32_t last = ISO_NONE;
+    bool all = execution->program->rules.list[execution->rule].kind == ISO_PROVE_ASSERT;
+    for (uint32_t i = 0; i < execution->count; i++) {
+        uint32_t instance = execution->order[i];
+        if ((all || execution->moment[instance]) && !execution->aborted[instance])
+            last = instance;
+    }
+    return last;
+}
+
+static void put_item(const struct iso_prove_execution *execution, const struct iso_prove_item *item, const char *level,
+                     bool *begun, struct iso_text *text)
+{
+    const struct iso_prove_program *program = execution->program;
+    uint32_t instance = item->instance;
+    struct iso_text told = {0};
+    if (!begun[instance]) {
+        put_prologue(execution, &told, program->prologues.list[instance]);
+        iso_text_format(&told, "BEGIN ISOLATION LEVEL %s;\n", level);
+        if (execution->level != ISO_PROVE_RC)
+            iso_text_put(&told, "SELECT 'has its snapshot' AS t;\n");
+        begun[instance] = true;
+    }
+    if (item->kind == ISO_PROVE_STATEMENT) {
+        uint32_t tag = program->steps.list[execution->events.list[item->first].step].tag;
+        const char *script = tag == ISO_NONE || tag >= program->scripts.count ? NULL : program->scripts.list[tag];
+        iso_text_put(&told, script ? script : "");
+    } else {
+        iso_text_put(&told, item->kind == ISO_PROVE_COMMITS ? "COMMIT;\n" : "ROLLBACK;\n");
+    }
+    if (told.used) {
+        iso_text_format(text, "tell %u%s <<'ISOCHRON_END'\n", instance + 1,
+                        item->waits_for != ISO_NONE ? " waits" : "");
+        iso_text_put_bytes(text, told.bytes, told.used);
+        iso_text_put(text, "ISOCHRON_END\n");
+    }
+    iso_text_release(&told);
+}
+
+bool iso_prove_put_psql(const struct iso_prove_result *result, struct iso_text *text)
+{
+    static const struct {
+        enum iso_prove_level level;
+        const char *name;
+    } levels[] = {{ISO_PROVE_SER, "SERIALIZABLE"}, {ISO_PROVE_SI, "REPEATABLE READ"}, {ISO_PROVE_RC, "READ COMMITTED"}};
+    const struct iso_prove_execution *execution = NULL;
+    const char *level = NULL;
+    for (size_t i = 0; i < sizeof levels / sizeof *levels && !execution; i++) {
+        const struct iso_prove_answer *answer = &result->answers[levels[i].level];
+        if (!result->asked[levels[i].level] || answer->outcome != ISO_IS_VIOLATED || !answer->shown)
+            continue;
+        execution = &answer->execution;
+        level = levels[i].name;
+    }
+    if (!execution || !execution->program->sql)
+        return false;
+    const struct iso_prove_program *program = execution->program;
+    struct iso_prove_schedule schedule;
+    iso_text_put(text, "#!/bin/bash\n# How ");
+    iso_text_put(text, program->file);
+    iso_text_format(text, " breaks at %s, replayed on PostgreSQL: one psql for each transaction.\n", level);
+    iso_text_put(
+        text,
+        "#\n#   bash SCRIPT [OPTIONS OF PSQL]       -d DATABASE, for example\n#\n"
+        "# All is done in the schema isochron_replay, which is dropped before and after. Exit status: 0 it breaks "
+        "there, too;\n# 1 it does not; 2 something failed.\n");
+    iso_text_put(text, head);
+    iso_text_put(text, "wait_all() {\n    for session in \"${!into[@]}\"; do wait_for \"$session\"; done\n}\n\n"
+                       "\"${psql[@]}\" -v ON_ERROR_STOP=1 <<'ISOCHRON_END' || exit 2\n"
+                       "DROP SCHEMA IF EXISTS isochron_replay CASCADE;\nCREATE SCHEMA isochron_replay;\n");
+    iso_text_put_bytes(text, program->source, program->source_length);
+    iso_text_put(text, "\nISOCHRON_END\nrule=\n\n");
+    for (uint32_t i = 0; i < execution->count; i++)
+        iso_text_format(text, "open %u # %s\n", i + 1, program->instances.list[i].name);
+    iso_text_put(text, "\n");
+    bool *begun = iso_allocate_zeroed(execution->count + 1, sizeof *begun);
+    uint32_t last = last_seen(execution);
+    iso_prove_schedule_init(&schedule, execution);
+    for (uint32_t i = 0; i < schedule.count; i++) {
+        put_item(execution, &schedule.list[i], level, begun, text);
+        if (schedule.list[i].kind == ISO_PROVE_COMMITS && schedule.list[i].instance == last)
+            put_check(execution, text);
+    }
+    iso_prove_schedule_release(&schedule);
+    iso_free(begun);
+    iso_text_put(text, "wait_all\n\"${psql[@]}\" -c 'DROP SCHEMA isochron_replay CASCADE'\n"
+                       "case $rule in\nf) echo \"the rule is broken\" ;;\nt) echo \"the rule holds\"; exit 1 ;;\n"
+                       "*) exit 2 ;;\nesac\n");
+    return true;
+}
