@@ -40,7 +40,6 @@ struct row {
 };
 
 struct knowing {
-    struct chronos *check;
     struct chronos_shard *shard;
     const struct iso_history *history;
     const struct chronos_index *index;
@@ -502,8 +501,7 @@ void chronos_judge_guarantees(struct chronos_shard *shard)
 {
     const struct iso_history *history = shard->history;
     size_t room = (size_t)history->transaction_count + 2;
-    struct knowing knowing = {.check = shard->check,
-                              .shard = shard,
+    struct knowing knowing = {.shard = shard,
                               .history = history,
                               .index = shard->check->index,
                               .level = shard->check->options->level};

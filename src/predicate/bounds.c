@@ -15,49 +15,21 @@ struct iso_json_text iso_key_parts(struct iso_json_text key)
     return (struct iso_json_text){key.at + before, key.length - before};
 }
 
-bool iso_key_take_part(struct iso_json_text *rest, struct iso_json_text *part)
-{
-    if (!rest->at)
-        return false;
-    const char *comma = rest->length ? memchr(rest->at, ',', rest->length) : NULL;
-    *part = *rest;
-    rest->at = comma ? comma + 1 : NULL;
-    if (comma) {
-        part->length = (size_t)(comma - part->at);
-        rest->length -= part->length + 1;
-    }
-    return true;
-}
-
 /* Adds the part to `out`, unescaped. False: a % that begins none of the three escapes. */
 static bool unescape(struct iso_json_text part, struct iso_text *out)
 {
-    static const char *const escapes[] = {"25%", "2F/", "2C,"};
-    for (size_t i = 0; i < part.length; i++) {
-        const char *byte = part.at + i;
-        if (*byte == '%') {
-            size_t which = 0;
-            while (which < 3 && (part.length - i < 3 || memcmp(byte + 1, escapes[which], 2) != 0))
-                which++;
-            if (which == 3)
-                return false;
-            byte = escapes[which] + 2;
-            i += 2;
-        }
-        iso_text_put_bytes(out, byte, 1);
+    bool is_damaged = false;
+    for (int byte; (byte = iso_key_next_byte(&part, &is_damaged)) >= 0 && !is_damaged;) {
+        char one = (char)byte;
+        iso_text_put_bytes(out, &one, 1);
     }
-    return true;
+    return !is_damaged;
 }
 
 /* Without a schema: an integer, or a text. */
 static struct iso_scalar read_untyped(struct iso_scalar_type type, struct iso_json_text text)
 {
-    bool negative = text.length && *text.at == '-';
-    size_t digits = text.length - negative;
-    type.value.kind = digits && (text.at[negative] != '0' || text.length == 1) ? ISO_VALUE_NUMERIC : ISO_VALUE_TEXT;
-    for (size_t i = negative; i < text.length; i++)
-        if (text.at[i] < '0' || text.at[i] > '9')
-            type.value.kind = ISO_VALUE_TEXT;
+    type.value.kind = iso_key_is_integer(text) ? ISO_VALUE_NUMERIC : ISO_VALUE_TEXT;
     return iso_scalar_read(type, text);
 }
 

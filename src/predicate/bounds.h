@@ -23,6 +23,7 @@
 #include <stddef.h>
 
 #include "iso/error.h"
+#include "predicate/key_part.h"
 #include "predicate/scalar.h"
 
 enum { ISO_KEY_PARTS = 32 };
@@ -47,9 +48,6 @@ void iso_bounds_release(struct iso_bounds *bounds); /* a zeroed one is empty */
 
 /* What stands behind the table's name and its slash; all if there is none. */
 struct iso_json_text iso_key_parts(struct iso_json_text key);
-
-/* Takes the part before the next comma off `*rest`, still encoded; false: none is left. An empty text is one part. */
-bool iso_key_take_part(struct iso_json_text *rest, struct iso_json_text *part);
 
 /* A key with another number of parts than the table's is not judged (ISO_PREDICATE_TYPE). */
 iso_truth iso_bounds_cover(const struct iso_bounds *bounds, struct iso_json_text parts, struct iso_text *room);

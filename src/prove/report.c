@@ -3,12 +3,15 @@
 #include "base/memory.h"
 #include "prove/schedule.h"
 
-/* In the order of the summary and of JSON. */
+/* What the verdicts are about. */
 static const char *scope(const struct iso_prove_program *program, struct iso_text *text)
 {
     uint32_t count = program->instances.count;
     text->used = 0;
-    iso_text_format(text, count == 1 ? "for this %u transaction" : "for these %u transactions", count);
+    if (count == 1)
+        iso_text_put(text, "for this one transaction");
+    else
+        iso_text_format(text, "for these %u transactions", count);
     iso_text_put_bytes(text, "", 1);
     return text->bytes;
 }

@@ -50,8 +50,8 @@ static void run_statement(struct making *making, uint32_t instance, uint32_t her
     while (end < making->end[instance] && events[end].kind != ISO_PROVE_BEGINS)
         end++;
     for (uint32_t i = first; i < end; i++)
-        if (events[i].kind == ISO_PROVE_CLAIMS && events[i].from != ISO_NONE &&
-            making->place[events[i].from] >= making->after[instance]) {
+        if (iso_prove_level_conflicts(making->execution->level) && events[i].kind == ISO_PROVE_CLAIMS &&
+            events[i].from != ISO_NONE && making->place[events[i].from] >= making->after[instance]) {
             waits_for = events[i].from;
             making->after[instance] = making->place[waits_for] + 1;
         }

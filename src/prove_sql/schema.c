@@ -439,7 +439,6 @@ bool read_schema(struct lowering *lowering)
 
 static void name_rows(struct lowering *lowering, const struct table *table, struct iso_prove_table *made)
 {
-    made->row_names = iso_allocate_zeroed(made->rows, sizeof *made->row_names);
     for (uint32_t row = 0; row < made->rows; row++) {
         char name[256];
         int used = snprintf(name, sizeof name, "%.100s #%u", table->name, row + 1);
@@ -515,7 +514,6 @@ void make_tables(struct lowering *lowering)
         table->ir = iso_prove_table(lowering->program, table->name, rows, columns, table->span);
         struct iso_prove_table *made = &lowering->program->tables.list[table->ir];
         made->indexed = true;
-        made->column_names = iso_allocate_zeroed(columns, sizeof *made->column_names);
         made->column_names[0] = iso_copy_text("exists", 6);
         for (uint32_t i = 0; i < table->column_count; i++) {
             const struct column *column = &table->columns[i];

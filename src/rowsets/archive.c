@@ -13,16 +13,17 @@ static bool is_restoring(const struct iso_archive *archive)
 
 static void archive_tables(struct iso_archive *archive, struct iso_rowsets *engine)
 {
-    ISO_ARCHIVE_ANY(archive, "tables", ISO_ARCHIVE_HEAP, engine->tables, engine->table_count, engine->table_capacity);
-    for (uint32_t i = 0; archive->restoring && i < engine->table_count; i++) {
-        engine->tables[i].columns = NULL;
-        engine->tables[i].chunks = NULL;
-        engine->tables[i].altered = NULL;
-        engine->tables[i].indexes = NULL; /* made again when they are asked for */
-        engine->tables[i].index_count = engine->tables[i].index_capacity = 0;
+    ISO_ARCHIVE_ANY(archive, "tables", ISO_ARCHIVE_HEAP, engine->store.tables, engine->store.table_count,
+                    engine->store.table_capacity);
+    for (uint32_t i = 0; archive->restoring && i < engine->store.table_count; i++) {
+        engine->store.tables[i].columns = NULL;
+        engine->store.tables[i].chunks = NULL;
+        engine->store.tables[i].altered = NULL;
+        engine->store.tables[i].indexes = NULL; /* made again when they are asked for */
+        engine->store.tables[i].index_count = engine->store.tables[i].index_capacity = 0;
     }
-    for (uint32_t i = 0; i < engine->table_count; i++) {
-        struct rowsets_table *table = &engine->tables[i];
+    for (uint32_t i = 0; i < engine->store.table_count; i++) {
+        struct rowsets_table *table = &engine->store.tables[i];
         ISO_ARCHIVE_ANY(archive, "columns", ISO_ARCHIVE_HEAP, table->columns, table->column_count,
                         table->column_capacity);
         ISO_ARCHIVE_ANY(archive, "chunks", ISO_ARCHIVE_HEAP, table->chunks, table->chunk_count, table->chunk_capacity);
@@ -33,22 +34,25 @@ static void archive_tables(struct iso_archive *archive, struct iso_rowsets *engi
 
 static void archive_rows(struct iso_archive *archive, struct iso_rowsets *engine)
 {
-    ISO_ARCHIVE_ANY(archive, "rows", ISO_ARCHIVE_COLUMN, engine->rows, engine->row_count, engine->row_capacity);
-    ISO_ARCHIVE_ANY(archive, "cells", ISO_ARCHIVE_COLUMN, engine->cells, engine->cell_count, engine->cell_capacity);
-    ISO_ARCHIVE_ANY(archive, "versions", ISO_ARCHIVE_COLUMN, engine->versions, engine->version_count,
-                    engine->version_capacity);
-    ISO_ARCHIVE_ANY(archive, "dead", ISO_ARCHIVE_HEAP, engine->dead.items, engine->dead.count, engine->dead.capacity);
-    ISO_ARCHIVE_ANY(archive, "candidates", ISO_ARCHIVE_HEAP, engine->candidates, engine->candidate_count,
-                    engine->candidate_capacity);
-    ISO_ARCHIVE_AS(archive, "free_row", engine->free_row);
-    ISO_ARCHIVE_AS(archive, "free_cell", engine->free_cell);
-    ISO_ARCHIVE_AS(archive, "free_version", engine->free_version);
-    ISO_ARCHIVE_AS(archive, "free_candidate", engine->free_candidate);
-    ISO_ARCHIVE_AS(archive, "hand", engine->hand);
-    ISO_ARCHIVE_AS(archive, "put", engine->put);
-    ISO_ARCHIVE_AS(archive, "version_slots", engine->version_slots);
-    ISO_ARCHIVE_AS(archive, "living", engine->living);
-    ISO_ARCHIVE_AS(archive, "living_cells", engine->living_cells);
+    ISO_ARCHIVE_ANY(archive, "rows", ISO_ARCHIVE_COLUMN, engine->store.rows, engine->store.row_count,
+                    engine->store.row_capacity);
+    ISO_ARCHIVE_ANY(archive, "cells", ISO_ARCHIVE_COLUMN, engine->store.cells, engine->store.cell_count,
+                    engine->store.cell_capacity);
+    ISO_ARCHIVE_ANY(archive, "versions", ISO_ARCHIVE_COLUMN, engine->store.versions, engine->store.version_count,
+                    engine->store.version_capacity);
+    ISO_ARCHIVE_ANY(archive, "dead", ISO_ARCHIVE_HEAP, engine->store.dead.items, engine->store.dead.count,
+                    engine->store.dead.capacity);
+    ISO_ARCHIVE_ANY(archive, "candidates", ISO_ARCHIVE_HEAP, engine->outcomes.candidates,
+                    engine->outcomes.candidate_count, engine->outcomes.candidate_capacity);
+    ISO_ARCHIVE_AS(archive, "free_row", engine->store.free_row);
+    ISO_ARCHIVE_AS(archive, "free_cell", engine->store.free_cell);
+    ISO_ARCHIVE_AS(archive, "free_version", engine->store.free_version);
+    ISO_ARCHIVE_AS(archive, "free_candidate", engine->outcomes.free_candidate);
+    ISO_ARCHIVE_AS(archive, "hand", engine->store.hand);
+    ISO_ARCHIVE_AS(archive, "put", engine->store.put);
+    ISO_ARCHIVE_AS(archive, "version_slots", engine->store.version_slots);
+    ISO_ARCHIVE_AS(archive, "living", engine->store.living);
+    ISO_ARCHIVE_AS(archive, "living_cells", engine->store.living_cells);
 }
 
 /* ---- queries ---- */
@@ -73,7 +77,7 @@ static struct rowsets_query *archive_query(struct iso_archive *archive, struct r
 
 static void archive_queue(struct iso_archive *archive, struct iso_rowsets *engine)
 {
-    struct iso_heap *queue = &engine->queue;
+    struct iso_heap *queue = &engine->waiting.queue;
     ISO_ARCHIVE_ANY(archive, "queue", ISO_ARCHIVE_HEAP, queue->items, queue->count, queue->capacity);
     for (uint32_t i = 0; archive->restoring && i < queue->count; i++)
         queue->items[i].value = 0; /* of another process */
@@ -102,22 +106,22 @@ static void archive_queries(struct iso_archive *archive, const char *name, struc
 
 static void archive_unknowns(struct iso_archive *archive, struct iso_rowsets *engine)
 {
-    ISO_ARCHIVE_ANY(archive, "unknowns", ISO_ARCHIVE_HEAP, engine->unknowns, engine->unknown_count,
-                    engine->unknown_capacity);
-    for (uint32_t i = 0; archive->restoring && i < engine->unknown_count; i++) {
-        engine->unknowns[i].writes = NULL;
-        engine->unknowns[i].queries = NULL;
-        engine->unknowns[i].query_count = 0;
+    ISO_ARCHIVE_ANY(archive, "unknowns", ISO_ARCHIVE_HEAP, engine->outcomes.unknowns, engine->outcomes.unknown_count,
+                    engine->outcomes.unknown_capacity);
+    for (uint32_t i = 0; archive->restoring && i < engine->outcomes.unknown_count; i++) {
+        engine->outcomes.unknowns[i].writes = NULL;
+        engine->outcomes.unknowns[i].queries = NULL;
+        engine->outcomes.unknowns[i].query_count = 0;
     }
-    for (uint32_t i = 0; i < engine->unknown_count; i++) {
-        struct rowsets_unknown *unknown = &engine->unknowns[i];
+    for (uint32_t i = 0; i < engine->outcomes.unknown_count; i++) {
+        struct rowsets_unknown *unknown = &engine->outcomes.unknowns[i];
         if (unknown->tid == ISO_ABSENT)
             continue;
         ISO_ARCHIVE_ANY(archive, "unknown.writes", ISO_ARCHIVE_HEAP, unknown->writes, unknown->write_count,
                         unknown->write_capacity);
         archive_queries(archive, "unknown.queries", &unknown->queries, &unknown->query_count, &unknown->query_capacity);
     }
-    ISO_ARCHIVE_AS(archive, "free_unknowns", engine->free_unknowns);
+    ISO_ARCHIVE_AS(archive, "free_unknowns", engine->outcomes.free_unknowns);
 }
 
 /* ---- what is made anew ---- */
@@ -125,23 +129,24 @@ static void archive_unknowns(struct iso_archive *archive, struct iso_rowsets *en
 static bool are_in_range(const struct iso_rowsets *engine)
 {
     bool fine = true;
-    for (uint32_t i = 0; i < engine->row_count; i++) {
-        const struct rowsets_row *row = &engine->rows[i];
-        fine &= row->table == ISO_NONE || (row->table < engine->table_count && row->cells < engine->cell_count);
+    for (uint32_t i = 0; i < engine->store.row_count; i++) {
+        const struct rowsets_row *row = &engine->store.rows[i];
+        fine &=
+            row->table == ISO_NONE || (row->table < engine->store.table_count && row->cells < engine->store.cell_count);
     }
-    for (uint32_t i = 0; i < engine->cell_count; i++) {
-        const struct rowsets_cell *cell = &engine->cells[i];
-        fine &= cell->next == ISO_NONE || cell->next < engine->cell_count;
+    for (uint32_t i = 0; i < engine->store.cell_count; i++) {
+        const struct rowsets_cell *cell = &engine->store.cells[i];
+        fine &= cell->next == ISO_NONE || cell->next < engine->store.cell_count;
         fine &= cell->first == ISO_NONE ||
-                (cell->class < 32 && cell->first + (1ull << cell->class) <= engine->version_count &&
+                (cell->class < 32 && cell->first + (1ull << cell->class) <= engine->store.version_count &&
                  cell->count <= 1ull << cell->class);
     }
-    for (uint32_t t = 0; t < engine->table_count; t++)
-        for (uint32_t c = 0; c < engine->tables[t].chunk_count; c++) {
-            const struct rowsets_chunk *chunk = &engine->tables[t].chunks[c];
+    for (uint32_t t = 0; t < engine->store.table_count; t++)
+        for (uint32_t c = 0; c < engine->store.tables[t].chunk_count; c++) {
+            const struct rowsets_chunk *chunk = &engine->store.tables[t].chunks[c];
             fine &= chunk->count <= ROWSETS_CHUNK;
             for (uint32_t i = 0; fine && i < chunk->count; i++)
-                fine = chunk->rows[i] < engine->row_count && engine->rows[chunk->rows[i]].table == t;
+                fine = chunk->rows[i] < engine->store.row_count && engine->store.rows[chunk->rows[i]].table == t;
         }
     return fine;
 }
@@ -153,18 +158,19 @@ void iso_rowsets_archive(struct iso_archive *archive, struct iso_rowsets *engine
     archive_rows(archive, engine);
     archive_unknowns(archive, engine);
     archive_queue(archive, engine);
-    archive_queries(archive, "held", &engine->held, &engine->held_count, &engine->held_capacity);
-    ISO_ARCHIVE_AS(archive, "watermark", engine->watermark);
-    ISO_ARCHIVE_AS(archive, "floor", engine->floor);
-    ISO_ARCHIVE_AS(archive, "has_watermark", engine->has_watermark);
-    ISO_ARCHIVE_AS(archive, "ended", engine->ended);
-    ISO_ARCHIVE_AS(archive, "visit", engine->visit);
+    archive_queries(archive, "held", &engine->waiting.held, &engine->waiting.held_count,
+                    &engine->waiting.held_capacity);
+    ISO_ARCHIVE_AS(archive, "watermark", engine->time.watermark);
+    ISO_ARCHIVE_AS(archive, "floor", engine->time.floor);
+    ISO_ARCHIVE_AS(archive, "has_watermark", engine->time.has_watermark);
+    ISO_ARCHIVE_AS(archive, "ended", engine->time.ended);
+    ISO_ARCHIVE_AS(archive, "visit", engine->store.visit);
     ISO_ARCHIVE_AS(archive, "atoms_kept", engine->atoms_kept);
     ISO_ARCHIVE_AS(archive, "stats", engine->stats);
-    ISO_ARCHIVE_AS(archive, "query_bytes", engine->query_bytes);
-    ISO_ARCHIVE_AS(archive, "open_ranges", engine->open_ranges);
-    ISO_ARCHIVE_AS(archive, "now", engine->now);
-    ISO_ARCHIVE_AS(archive, "numbered", engine->numbered);
+    ISO_ARCHIVE_AS(archive, "query_bytes", engine->waiting.query_bytes);
+    ISO_ARCHIVE_AS(archive, "open_ranges", engine->waiting.open_ranges);
+    ISO_ARCHIVE_AS(archive, "now", engine->waiting.now);
+    ISO_ARCHIVE_AS(archive, "numbered", engine->waiting.numbered);
     if (is_restoring(archive))
         iso_archive_expect(archive, are_in_range(engine));
     if (is_restoring(archive))

@@ -65,7 +65,7 @@ void iso_rowsets_check(const struct iso_history *history, const struct iso_rowse
         uint64_t cts = history->cts[commits[i]];
         if (cts && (!i || cts > history->cts[commits[i - 1]]))
             iso_rowsets_watermark(engine, cts - 1);
-        engine->in_order =
+        engine->store.in_order =
             (!i || history->cts[commits[i - 1]] < cts) && (i + 1 == count || history->cts[commits[i + 1]] > cts);
         rowsets_take_versions(engine, commits[i]);
     }

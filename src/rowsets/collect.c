@@ -15,28 +15,28 @@ static void move(struct collection *collection, iso_atom *atom)
 
 static void move_tables(struct collection *collection, struct iso_rowsets *engine)
 {
-    for (uint32_t t = 0; t < engine->table_count; t++) {
-        move(collection, &engine->tables[t].name);
-        for (uint32_t c = 0; c < engine->tables[t].column_count; c++)
-            move(collection, &engine->tables[t].columns[c].name);
+    for (uint32_t t = 0; t < engine->store.table_count; t++) {
+        move(collection, &engine->store.tables[t].name);
+        for (uint32_t c = 0; c < engine->store.tables[t].column_count; c++)
+            move(collection, &engine->store.tables[t].columns[c].name);
     }
 }
 
 static void move_rows(struct collection *collection, struct iso_rowsets *engine)
 {
-    for (uint32_t i = 0; i < engine->row_count; i++)
-        if (engine->rows[i].table != ISO_NONE)
-            move(collection, &engine->rows[i].parts);
-    for (uint32_t i = 0; i < engine->cell_count; i++) {
-        struct rowsets_cell *cell = &engine->cells[i];
+    for (uint32_t i = 0; i < engine->store.row_count; i++)
+        if (engine->store.rows[i].table != ISO_NONE)
+            move(collection, &engine->store.rows[i].parts);
+    for (uint32_t i = 0; i < engine->store.cell_count; i++) {
+        struct rowsets_cell *cell = &engine->store.cells[i];
         if (cell->column == ISO_NONE)
             continue;
         move(collection, &cell->initial);
         for (uint32_t v = cell->first; v < cell->first + cell->count; v++) {
-            move(collection, &engine->versions[v].tid);
-            move(collection, &engine->versions[v].value);
+            move(collection, &engine->store.versions[v].tid);
+            move(collection, &engine->store.versions[v].value);
         }
-        cell->newest = cell->count ? engine->versions[cell->first + cell->count - 1].value : ISO_ABSENT;
+        cell->newest = cell->count ? engine->store.versions[cell->first + cell->count - 1].value : ISO_ABSENT;
     }
 }
 
@@ -57,11 +57,11 @@ static void move_query(struct collection *collection, struct rowsets_query *quer
 
 static void move_unknowns(struct collection *collection, struct iso_rowsets *engine)
 {
-    for (uint32_t i = 0; i < engine->candidate_count; i++)
-        if (engine->candidates[i].unknown != ISO_NONE)
-            move(collection, &engine->candidates[i].value);
-    for (uint32_t i = 0; i < engine->unknown_count; i++) {
-        struct rowsets_unknown *unknown = &engine->unknowns[i];
+    for (uint32_t i = 0; i < engine->outcomes.candidate_count; i++)
+        if (engine->outcomes.candidates[i].unknown != ISO_NONE)
+            move(collection, &engine->outcomes.candidates[i].value);
+    for (uint32_t i = 0; i < engine->outcomes.unknown_count; i++) {
+        struct rowsets_unknown *unknown = &engine->outcomes.unknowns[i];
         if (unknown->tid == ISO_ABSENT)
             continue;
         move(collection, &unknown->tid);
@@ -76,17 +76,18 @@ static void move_unknowns(struct collection *collection, struct iso_rowsets *eng
 
 void rowsets_make_maps(struct iso_rowsets *engine)
 {
-    iso_number_map_clear(&engine->table_of);
-    iso_number_map_clear(&engine->row_of);
-    iso_number_map_clear(&engine->unknown_of);
-    for (uint32_t i = 0; i < engine->table_count; i++)
-        iso_number_map_put(&engine->table_of, engine->tables[i].name, i);
-    for (uint32_t i = 0; i < engine->row_count; i++)
-        if (engine->rows[i].table != ISO_NONE)
-            iso_number_map_put(&engine->row_of, iso_number_pair(engine->rows[i].table, engine->rows[i].parts), i);
-    for (uint32_t i = 0; i < engine->unknown_count; i++)
-        if (engine->unknowns[i].tid != ISO_ABSENT)
-            iso_number_map_put(&engine->unknown_of, engine->unknowns[i].tid, i);
+    iso_number_map_clear(&engine->store.table_of);
+    iso_number_map_clear(&engine->store.row_of);
+    iso_number_map_clear(&engine->outcomes.unknown_of);
+    for (uint32_t i = 0; i < engine->store.table_count; i++)
+        iso_number_map_put(&engine->store.table_of, engine->store.tables[i].name, i);
+    for (uint32_t i = 0; i < engine->store.row_count; i++)
+        if (engine->store.rows[i].table != ISO_NONE)
+            iso_number_map_put(&engine->store.row_of,
+                               iso_number_pair(engine->store.rows[i].table, engine->store.rows[i].parts), i);
+    for (uint32_t i = 0; i < engine->outcomes.unknown_count; i++)
+        if (engine->outcomes.unknowns[i].tid != ISO_ABSENT)
+            iso_number_map_put(&engine->outcomes.unknown_of, engine->outcomes.unknowns[i].tid, i);
 }
 
 void rowsets_collect(struct iso_rowsets *engine)
@@ -102,13 +103,13 @@ void rowsets_collect_now(struct iso_rowsets *engine)
     move_tables(&collection, engine);
     move_rows(&collection, engine);
     move_unknowns(&collection, engine);
-    for (uint32_t i = 0; i < engine->queue.count; i++)
-        move_query(&collection, (struct rowsets_query *)(uintptr_t)engine->queue.items[i].value);
-    for (uint32_t i = 0; i < engine->held_count; i++)
-        move_query(&collection, engine->held[i]);
+    for (uint32_t i = 0; i < engine->waiting.queue.count; i++)
+        move_query(&collection, (struct rowsets_query *)(uintptr_t)engine->waiting.queue.items[i].value);
+    for (uint32_t i = 0; i < engine->waiting.held_count; i++)
+        move_query(&collection, engine->waiting.held[i]);
     iso_atoms_release(&engine->atoms);
     engine->atoms = collection.atoms;
     engine->atoms_kept = engine->atoms.count;
-    engine->known_count = engine->plain_count = 0; /* what the block's keys are is looked up again */
+    engine->block.known_count = engine->block.plain_count = 0; /* what the block's keys are is looked up again */
     rowsets_make_maps(engine);
 }

@@ -58,7 +58,7 @@ void rowsets_release_indexes(struct rowsets_table *table)
 static bool has_writer(const struct iso_rowsets *engine, const struct rowsets_cell *cell, iso_atom tid)
 {
     for (uint32_t v = cell->first; v < cell->first + cell->count; v++)
-        if (engine->versions[v].tid == tid)
+        if (engine->store.versions[v].tid == tid)
             return true;
     return false;
 }
@@ -67,13 +67,13 @@ static bool has_writer(const struct iso_rowsets *engine, const struct rowsets_ce
 static bool is_regular(const struct iso_rowsets *engine, const struct rowsets_cell *own,
                        const struct rowsets_cell *cell)
 {
-    const struct rowsets_version *rows = engine->versions + own->first;
+    const struct rowsets_version *rows = engine->store.versions + own->first;
     if (!cell || (own->has_initial && !cell->has_initial))
         return false;
     for (uint32_t i = 0; i < own->count; i++) {
         bool is_birth = rows[i].value != ISO_ABSENT && (!i || rows[i - 1].value == ISO_ABSENT);
-        uint64_t known = cell->count ? engine->versions[cell->first].cts : UINT64_MAX;
-        if (is_birth && !i && (cell->has_initial || known <= rows[i].cts || known < engine->floor))
+        uint64_t known = cell->count ? engine->store.versions[cell->first].cts : UINT64_MAX;
+        if (is_birth && !i && (cell->has_initial || known <= rows[i].cts || known < engine->time.floor))
             continue; /* what came before was forgotten, and nobody sees it any more */
         if (is_birth && !has_writer(engine, cell, rows[i].tid))
             return false;
@@ -83,20 +83,20 @@ static bool is_regular(const struct iso_rowsets *engine, const struct rowsets_ce
 
 static void add_row(const struct iso_rowsets *engine, struct rowsets_index *index, uint32_t row)
 {
-    const struct rowsets_cell *own = &engine->cells[engine->rows[row].cells];
+    const struct rowsets_cell *own = &engine->store.cells[engine->store.rows[row].cells];
     const struct rowsets_cell *cell = rowsets_find_cell(engine, row, index->column);
     if (!is_regular(engine, own, cell))
         add_entry(index, &index->loose, row);
     if (cell && cell->has_initial)
         add_value(engine, index, row, cell->initial);
     for (uint32_t v = 0; cell && v < cell->count; v++)
-        add_value(engine, index, row, engine->versions[cell->first + v].value);
+        add_value(engine, index, row, engine->store.versions[cell->first + v].value);
 }
 
 const struct rowsets_index *rowsets_index(struct iso_rowsets *engine, uint32_t number, uint32_t column,
                                           struct iso_scalar_type type)
 {
-    struct rowsets_table *table = &engine->tables[number];
+    struct rowsets_table *table = &engine->store.tables[number];
     for (uint32_t i = 0; i < table->index_count; i++) {
         const struct rowsets_index *index = &table->indexes[i];
         if (index->column == column && iso_value_type_equal(index->type.value, type.value) &&
@@ -121,7 +121,7 @@ uint32_t rowsets_index_first(const struct rowsets_index *index, uint64_t hash)
 
 void rowsets_index_value(struct iso_rowsets *engine, struct rowsets_target target, iso_atom value)
 {
-    struct rowsets_table *table = &engine->tables[target.table];
+    struct rowsets_table *table = &engine->store.tables[target.table];
     uint64_t most = 4ull * table->row_count + (engine->options.of_few ? 4 : SPARE);
     for (uint32_t i = 0; i < table->index_count; i++) {
         struct rowsets_index *index = &table->indexes[i];
@@ -137,7 +137,7 @@ void rowsets_index_value(struct iso_rowsets *engine, struct rowsets_target targe
 
 void rowsets_index_loosen(struct iso_rowsets *engine, struct rowsets_target target)
 {
-    struct rowsets_table *table = &engine->tables[target.table];
+    struct rowsets_table *table = &engine->store.tables[target.table];
     for (uint32_t i = 0; i < table->index_count; i++)
         add_entry(&table->indexes[i], &table->indexes[i].loose, target.row);
 }
@@ -145,7 +145,7 @@ void rowsets_index_loosen(struct iso_rowsets *engine, struct rowsets_target targ
 void rowsets_index_birth(struct iso_rowsets *engine, struct rowsets_target target, const struct rowsets_write *write,
                          const struct rowsets_write *end)
 {
-    struct rowsets_table *table = &engine->tables[target.table];
+    struct rowsets_table *table = &engine->store.tables[target.table];
     for (uint32_t i = 0; i < table->index_count; i++) {
         const struct rowsets_write *cell = write + 1; /* as a rule a row's cells follow it */
         while (cell < end && cell->table == write->table && cell->parts == write->parts &&

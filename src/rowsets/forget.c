@@ -5,13 +5,13 @@ enum { FEW = 64 };
 
 void iso_rowsets_forget(struct iso_rowsets *engine, uint64_t floor)
 {
-    if (floor <= engine->floor)
+    if (floor <= engine->time.floor)
         return;
     rowsets_conclude_below(engine, floor);
-    engine->floor = floor;
+    engine->time.floor = floor;
     rowsets_forget_dead(engine);
-    rowsets_sweep(engine, 2 * engine->put + FEW);
-    engine->put = 0;
+    rowsets_sweep(engine, 2 * engine->store.put + FEW);
+    engine->store.put = 0;
     rowsets_collect(engine);
 }
 
@@ -22,16 +22,16 @@ enum { IN_MAP = 32 };
 
 static uint64_t bytes_of_rows(const struct iso_rowsets *engine, uint32_t number)
 {
-    const struct rowsets_table *table = &engine->tables[number];
+    const struct rowsets_table *table = &engine->store.tables[number];
     uint64_t bytes = (uint64_t)table->chunk_count * sizeof *table->chunks;
     for (uint32_t c = 0; c < table->chunk_count; c++)
         for (uint32_t i = 0; i < table->chunks[c].count; i++) {
-            bytes += sizeof *engine->rows + IN_MAP;
-            for (uint32_t at = engine->rows[table->chunks[c].rows[i]].cells; at != ISO_NONE;
-                 at = engine->cells[at].next)
-                bytes += sizeof *engine->cells +
-                         ((engine->cells[at].first == ISO_NONE ? 0ull : 1ull) << engine->cells[at].class) *
-                             sizeof *engine->versions;
+            bytes += sizeof *engine->store.rows + IN_MAP;
+            for (uint32_t at = engine->store.rows[table->chunks[c].rows[i]].cells; at != ISO_NONE;
+                 at = engine->store.cells[at].next)
+                bytes += sizeof *engine->store.cells +
+                         ((engine->store.cells[at].first == ISO_NONE ? 0ull : 1ull) << engine->store.cells[at].class) *
+                             sizeof *engine->store.versions;
         }
     return bytes;
 }
@@ -39,9 +39,10 @@ static uint64_t bytes_of_rows(const struct iso_rowsets *engine, uint32_t number)
 uint64_t rowsets_needed(const struct iso_rowsets *engine)
 {
     enum { ATOM = 20 };
-    uint64_t rows = engine->row_of.count, bytes = rows * (sizeof *engine->rows + IN_MAP + 8);
-    bytes += engine->living_cells * sizeof *engine->cells + engine->version_slots * sizeof *engine->versions;
-    bytes += engine->candidate_count * sizeof *engine->candidates + engine->query_bytes;
+    uint64_t rows = engine->store.row_of.count, bytes = rows * (sizeof *engine->store.rows + IN_MAP + 8);
+    bytes += engine->store.living_cells * sizeof *engine->store.cells +
+             engine->store.version_slots * sizeof *engine->store.versions;
+    bytes += engine->outcomes.candidate_count * sizeof *engine->outcomes.candidates + engine->waiting.query_bytes;
     return bytes + (uint64_t)engine->atoms.count * ATOM + engine->atoms.text_size;
 }
 
@@ -64,13 +65,13 @@ static void drop_rows(struct iso_rowsets *engine, struct rowsets_table *table)
 
 static void give_up(struct iso_rowsets *engine, uint32_t number)
 {
-    struct rowsets_table *table = &engine->tables[number];
+    struct rowsets_table *table = &engine->store.tables[number];
     drop_rows(engine, table);
     rowsets_release_indexes(table);
     table->is_given_up = true;
     engine->stats.given_up++;
     rowsets_conclude_table(engine, number);
-    engine->known_count = engine->plain_count = 0; /* where keys are is looked up again */
+    engine->block.known_count = engine->block.plain_count = 0; /* where keys are is looked up again */
     rowsets_collect_now(engine);
 }
 
@@ -78,7 +79,7 @@ static uint32_t largest(const struct iso_rowsets *engine)
 {
     uint64_t most = 0;
     uint32_t found = ISO_NONE;
-    for (uint32_t i = 0; i < engine->table_count; i++) {
+    for (uint32_t i = 0; i < engine->store.table_count; i++) {
         uint64_t bytes = bytes_of_rows(engine, i);
         if (bytes <= most)
             continue;

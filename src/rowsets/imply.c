@@ -174,10 +174,10 @@ static void collect_moments(struct implying *implying, uint32_t row)
 {
     const struct iso_rowsets *engine = implying->judge.engine;
     implying->moment_count = 0;
-    for (uint32_t c = engine->rows[row].cells; c != ISO_NONE; c = engine->cells[c].next)
-        for (uint32_t v = 0; v < engine->cells[c].count; v++) {
+    for (uint32_t c = engine->store.rows[row].cells; c != ISO_NONE; c = engine->store.cells[c].next)
+        for (uint32_t v = 0; v < engine->store.cells[c].count; v++) {
             ISO_GROW(implying->moments, implying->moment_count, implying->moment_capacity);
-            implying->moments[implying->moment_count++] = engine->versions[engine->cells[c].first + v].cts;
+            implying->moments[implying->moment_count++] = engine->store.versions[engine->store.cells[c].first + v].cts;
         }
     if (implying->moment_count)
         qsort(implying->moments, implying->moment_count, sizeof *implying->moments, compare_moments);
@@ -208,9 +208,9 @@ static uint32_t writer_at(const struct implying *implying, uint32_t row, uint64_
     const struct iso_rowsets *engine = implying->judge.engine;
     char buffer[ISO_ATOM_TEXT_MAX];
     iso_atom tid = ISO_ABSENT;
-    for (uint32_t c = engine->rows[row].cells; c != ISO_NONE; c = engine->cells[c].next)
-        for (uint32_t v = 0; v < engine->cells[c].count; v++) {
-            const struct rowsets_version *version = &engine->versions[engine->cells[c].first + v];
+    for (uint32_t c = engine->store.rows[row].cells; c != ISO_NONE; c = engine->store.cells[c].next)
+        for (uint32_t v = 0; v < engine->store.cells[c].count; v++) {
+            const struct rowsets_version *version = &engine->store.versions[engine->store.cells[c].first + v];
             if (version->cts != cts)
                 continue;
             if (tid != ISO_ABSENT && tid != version->tid)
@@ -244,9 +244,9 @@ static void imply(struct implying *implying, uint32_t row, iso_atom parts, uint6
 static bool is_own(const struct implying *implying, uint32_t row)
 {
     const struct iso_rowsets *engine = implying->judge.engine;
-    for (uint32_t c = engine->rows[row].cells; c != ISO_NONE; c = engine->cells[c].next)
-        for (uint32_t v = 0; v < engine->cells[c].count; v++)
-            if (engine->versions[engine->cells[c].first + v].tid == implying->judge.query->tid)
+    for (uint32_t c = engine->store.rows[row].cells; c != ISO_NONE; c = engine->store.cells[c].next)
+        for (uint32_t v = 0; v < engine->store.cells[c].count; v++)
+            if (engine->store.versions[engine->store.cells[c].first + v].tid == implying->judge.query->tid)
                 return true;
     return false;
 }
@@ -415,8 +415,9 @@ void iso_rowsets_imply(struct iso_history *history, const struct iso_rowsets_opt
     rowsets_take_all(engine, history);
     index_commits(&implying);
     implying.left = count_queries(history);
-    while (engine->queue.count)
-        imply_of_query(&implying, engine, (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->queue).value);
+    while (engine->waiting.queue.count)
+        imply_of_query(&implying, engine,
+                       (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->waiting.queue).value);
     history->ranges.not_implied += implying.left;
     history_add(history, &implying.additions);
     history->ranges.are_implied = true;

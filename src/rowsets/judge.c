@@ -28,8 +28,8 @@ static void report(struct judge *judge, struct iso_rowsets_finding *finding, iso
     finding->state = judge->is_retracting ? ISO_ROWSETS_RETRACTED
                      : judge->is_early    ? ISO_ROWSETS_BY_DEADLINE
                                           : ISO_ROWSETS_FINAL;
-    finding->is_promised =
-        judge->engine->ended || (judge->engine->has_watermark && judge->engine->watermark + 1 >= judge->query->bound);
+    finding->is_promised = judge->engine->time.ended || (judge->engine->time.has_watermark &&
+                                                         judge->engine->time.watermark + 1 >= judge->query->bound);
     finding->transaction = party_of(judge->query, rowsets_text(&engine->atoms, judge->query->tid, tid));
     finding->operation = judge->query->operation;
     finding->step = judge->query->step;
@@ -87,7 +87,7 @@ static void report_row(struct judge *judge, enum iso_violation_kind kind)
     finding.writer = rowsets_text(&judge->engine->atoms, row->writer, buffer);
     judge->json_text.used = 0;
     if (judge->query->is_range) {
-        finding.value.atoms = judge->engine->rows[row->row].is_list ? NULL : &judge->engine->atoms;
+        finding.value.atoms = judge->engine->store.rows[row->row].is_list ? NULL : &judge->engine->atoms;
         finding.value.atom = row->there.value;
     } else {
         judge_put_row(judge, &judge->json_text);
@@ -145,9 +145,9 @@ static bool shares_commit(const struct judge *judge, uint32_t row)
     const struct rowsets_query *query = judge->query;
     if (engine->options.level != ISO_SER || query->is_point || row == ISO_NONE)
         return false;
-    const struct rowsets_cell *own = &engine->cells[engine->rows[row].cells];
-    for (uint32_t v = own->count; v > 0 && engine->versions[own->first + v - 1].cts >= query->cts; v--)
-        if (engine->versions[own->first + v - 1].cts == query->cts)
+    const struct rowsets_cell *own = &engine->store.cells[engine->store.rows[row].cells];
+    for (uint32_t v = own->count; v > 0 && engine->store.versions[own->first + v - 1].cts >= query->cts; v--)
+        if (engine->store.versions[own->first + v - 1].cts == query->cts)
             return true;
     return false;
 }
@@ -190,7 +190,7 @@ static bool is_before(const struct rowsets_place *place, const struct rowsets_pl
 void judge_visit(struct judge *judge, judge_visitor function)
 {
     const struct iso_rowsets *engine = judge->engine;
-    const struct rowsets_table *table = &engine->tables[judge->table];
+    const struct rowsets_table *table = &engine->store.tables[judge->table];
     for (struct rowsets_place at = judge->from; is_before(&at, &judge->to) && at.chunk < table->chunk_count;) {
         const struct rowsets_chunk *chunk = &table->chunks[at.chunk];
         if (at.at == chunk->count) {
@@ -198,7 +198,7 @@ void judge_visit(struct judge *judge, judge_visitor function)
             continue;
         }
         uint32_t row = chunk->rows[at.at++];
-        function(judge, row, engine->rows[row].parts);
+        function(judge, row, engine->store.rows[row].parts);
     }
 }
 
@@ -207,10 +207,10 @@ static void visit_entries(struct judge *judge, uint32_t entry, judge_visitor fun
 {
     struct iso_rowsets *engine = judge->engine;
     for (; entry != ISO_NONE; entry = judge->index->entries[entry].next) {
-        struct rowsets_row *row = &engine->rows[judge->index->entries[entry].row];
-        if (row->table != judge->table || row->visit == engine->visit)
+        struct rowsets_row *row = &engine->store.rows[judge->index->entries[entry].row];
+        if (row->table != judge->table || row->visit == engine->store.visit)
             continue;
-        row->visit = engine->visit;
+        row->visit = engine->store.visit;
         function(judge, judge->index->entries[entry].row, row->parts);
     }
 }
@@ -220,10 +220,10 @@ static void visit_rows(struct judge *judge, judge_visitor function)
 {
     struct iso_rowsets *engine = judge->engine;
     const struct rowsets_query *query = judge->query;
-    if (!++engine->visit) {
-        for (uint32_t i = 0; i < engine->row_count; i++)
-            engine->rows[i].visit = 0;
-        engine->visit = 1;
+    if (!++engine->store.visit) {
+        for (uint32_t i = 0; i < engine->store.row_count; i++)
+            engine->store.rows[i].visit = 0;
+        engine->store.visit = 1;
     }
     if (!judge->index) {
         judge_visit(judge, function);
@@ -236,14 +236,14 @@ static void visit_rows(struct judge *judge, judge_visitor function)
         if (i && query->owns[i - 1].parts == query->owns[i].parts)
             continue;
         row = rowsets_find_row(engine, judge->table, query->owns[i].parts);
-        if (row == ISO_NONE || (judge->index && engine->rows[row].visit != engine->visit))
+        if (row == ISO_NONE || (judge->index && engine->store.rows[row].visit != engine->store.visit))
             function(judge, row, query->owns[i].parts);
     }
 }
 
 static uint64_t count_rows(const struct judge *judge, uint64_t limit)
 {
-    const struct rowsets_table *table = &judge->engine->tables[judge->table];
+    const struct rowsets_table *table = &judge->engine->store.tables[judge->table];
     uint64_t rows = judge->query->own_count;
     for (uint32_t c = judge->from.chunk; c <= judge->to.chunk && c < table->chunk_count && rows <= limit; c++)
         rows += table->chunks[c].count;
@@ -256,7 +256,7 @@ static void choose_index(struct judge *judge)
     enum { FEW = 64 };
     struct iso_rowsets *engine = judge->engine;
     uint64_t few = engine->options.of_few ? 0 : FEW;
-    if (!judge->has_where || !engine->tables[judge->table].is_whole || count_rows(judge, few) <= few)
+    if (!judge->has_where || !engine->store.tables[judge->table].is_whole || count_rows(judge, few) <= few)
         return;
     for (uint32_t i = 0; i < judge->where.equality_count && !judge->index; i++) {
         const struct iso_condition_equality *equality = &judge->where.equalities[i];
@@ -288,7 +288,7 @@ static void doubt_own_rows(struct judge *judge)
 /* Of what a range of plain keys returned all is a read. */
 static void judge_range(struct judge *judge)
 {
-    const struct rowsets_table *table = &judge->engine->tables[judge->table];
+    const struct rowsets_table *table = &judge->engine->store.tables[judge->table];
     if (!table->is_whole)
         judge_doubt(judge, 1u << ISO_UNJUDGED_BEFORE_START, 0);
     rowsets_order_narrow_plain(judge->engine, table, judge->query->from, judge->query->to, &judge->from, &judge->to);
@@ -310,7 +310,7 @@ static void judge_rows(struct judge *judge)
             judge_returned_row(judge, query->rows[i]);
     if (query->is_partial)
         return;
-    if (counts(judge) && !judge->engine->tables[judge->table].is_whole) {
+    if (counts(judge) && !judge->engine->store.tables[judge->table].is_whole) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_BEFORE_START, 0);
         return;
     }
@@ -321,8 +321,8 @@ static void judge_rows(struct judge *judge)
     doubt_own_rows(judge);
     if (counts(judge) && judge->reasons)
         return;
-    rowsets_order_narrow(judge->engine, &judge->engine->tables[judge->table], judge->has_bounds ? &judge->bounds : NULL,
-                         &judge->from, &judge->to);
+    rowsets_order_narrow(judge->engine, &judge->engine->store.tables[judge->table],
+                         judge->has_bounds ? &judge->bounds : NULL, &judge->from, &judge->to);
     choose_index(judge);
     if (!is_within_limit(judge)) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_SCAN_LIMIT, 0);
@@ -358,7 +358,7 @@ static bool read_bounds(struct judge *judge)
 {
     struct iso_scalar_type unknown[ISO_KEY_PARTS] = {{.text = ISO_TEXT_COLLATED}};
     const struct iso_rowsets *engine = judge->engine;
-    const struct rowsets_table *table = &engine->tables[judge->table];
+    const struct rowsets_table *table = &engine->store.tables[judge->table];
     struct iso_error error = ISO_NO_ERROR;
     char from[ISO_ATOM_TEXT_MAX], to[ISO_ATOM_TEXT_MAX], buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text low = rowsets_text(&engine->atoms, judge->query->from, from);
@@ -434,7 +434,7 @@ static bool make_ready(struct judge *judge)
     bool fine = query->is_range || (read_where(judge) && read_bounds(judge) && judge_read_returned(judge));
     judge->row.cells = iso_allocate_zeroed(judge->slot_count + 1, sizeof *judge->row.cells);
     judge->scalars = iso_allocate_zeroed(judge->slot_count + 1, sizeof *judge->scalars);
-    judge->is_altered = is_altered(&judge->engine->tables[judge->table], query);
+    judge->is_altered = is_altered(&judge->engine->store.tables[judge->table], query);
     return fine;
 }
 
@@ -487,8 +487,8 @@ bool judge_open(struct judge *judge, struct iso_rowsets *engine, struct rowsets_
 {
     start(judge, engine, query);
     bool is_ready = make_ready(judge);
-    rowsets_order_narrow(engine, &engine->tables[judge->table], judge->has_bounds ? &judge->bounds : NULL, &judge->from,
-                         &judge->to);
+    rowsets_order_narrow(engine, &engine->store.tables[judge->table], judge->has_bounds ? &judge->bounds : NULL,
+                         &judge->from, &judge->to);
     return is_ready && is_within_limit(judge);
 }
 
@@ -544,7 +544,8 @@ static void retract_what_is_right(struct judge *judge)
 /* What it asks for is not kept any more. */
 static bool is_forgotten(const struct iso_rowsets *engine, const struct rowsets_query *query)
 {
-    return engine->tables[query->table_number].is_given_up || (engine->floor && query->bound <= engine->floor);
+    return engine->store.tables[query->table_number].is_given_up ||
+           (engine->time.floor && query->bound <= engine->time.floor);
 }
 
 uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, enum rowsets_finality finality)
@@ -554,7 +555,7 @@ uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, 
     judge.is_last = finality == ROWSETS_LAST;
     judge.is_early = finality == ROWSETS_BY_DEADLINE;
     begin_again(&judge);
-    if (engine->tables[query->table_number].is_given_up) {
+    if (engine->store.tables[query->table_number].is_given_up) {
         judge_doubt(&judge, 1u << ISO_UNJUDGED_MEMORY, 0);
     } else if (is_forgotten(engine, query)) {
         engine->stats.late++;

@@ -13,7 +13,7 @@ enum { MOST_PAIRS = 10000 };
 static uint32_t find_column(const struct judge *judge, struct iso_json_text name, bool is_exact)
 {
     const struct iso_rowsets *engine = judge->engine;
-    const struct rowsets_table *table = &engine->tables[judge->table];
+    const struct rowsets_table *table = &engine->store.tables[judge->table];
     const struct iso_condition_column sought = {.name = name, .is_exact = is_exact};
     uint32_t found = ISO_NONE;
     char buffer[ISO_ATOM_TEXT_MAX];
@@ -47,7 +47,7 @@ uint32_t judge_add_slot(struct judge *judge, struct iso_json_text name, bool is_
     if (slot->column == ISO_NONE)
         slot->part = find_part(judge, name, is_exact);
     else
-        name = rowsets_text(&engine->atoms, engine->tables[judge->table].columns[slot->column].name, buffer);
+        name = rowsets_text(&engine->atoms, engine->store.tables[judge->table].columns[slot->column].name, buffer);
     slot->type.text = (uint8_t)options->texts;
     if (slot->part != ISO_NONE)
         slot->type = judge->key.types[slot->part];

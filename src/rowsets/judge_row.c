@@ -34,14 +34,14 @@ static struct judge_cell cell_of(const struct judge *judge, iso_atom value)
 /* Where nothing is known of the row itself. */
 static struct judge_cell default_row(const struct judge *judge)
 {
-    const struct rowsets_table *table = &judge->engine->tables[judge->table];
+    const struct rowsets_table *table = &judge->engine->store.tables[judge->table];
     return table->is_whole ? (struct judge_cell){ISO_ABSENT, 0} : doubtful(ISO_UNJUDGED_BEFORE_START);
 }
 
 /* Of a cell that nobody wrote since the row was there: it has its column's default, whatever that is. */
 static struct judge_cell default_cell(const struct judge *judge, uint32_t column)
 {
-    const struct rowsets_table *table = &judge->engine->tables[judge->table];
+    const struct rowsets_table *table = &judge->engine->store.tables[judge->table];
     bool is_shown = column != ISO_NONE &&
                     (table->columns[column].has_initial || table->columns[column].first_cts < judge->query->bound);
     return doubtful(is_shown ? ISO_UNJUDGED_UNKNOWN_VALUE : ISO_UNJUDGED_COLUMN);
@@ -66,12 +66,13 @@ static void note_writer(struct judge *judge, const struct rowsets_version *versi
 static void see_existence(struct judge *judge, const struct rowsets_cell *cell)
 {
     struct judge_row *row = &judge->row;
-    const struct rowsets_version *version = find_version(judge, cell), *first = judge->engine->versions + cell->first;
+    const struct rowsets_version *version = find_version(judge, cell),
+                                 *first = judge->engine->store.versions + cell->first;
     if (version)
         note_writer(judge, version);
     if (version || cell->has_initial)
         row->there = cell_of(judge, version ? version->value : cell->initial);
-    for (; version && judge->engine->rows[row->row].was_deleted && !row->died; version--) {
+    for (; version && judge->engine->store.rows[row->row].was_deleted && !row->died; version--) {
         if (version->value == ISO_ABSENT && version->tid != judge->query->tid)
             row->died = version;
         if (version == first)
@@ -125,13 +126,13 @@ void judge_see(struct judge *judge, uint32_t number, iso_atom parts)
     char buffer[ISO_ATOM_TEXT_MAX];
     *row = (struct judge_row){.row = number, .parts = parts, .cells = cells, .writer = ISO_ABSENT};
     row->there = default_row(judge);
-    for (uint32_t at = number == ISO_NONE ? ISO_NONE : engine->rows[number].cells; at != ISO_NONE;
-         at = engine->cells[at].next) {
-        const struct rowsets_cell *cell = &engine->cells[at];
+    for (uint32_t at = number == ISO_NONE ? ISO_NONE : engine->store.rows[number].cells; at != ISO_NONE;
+         at = engine->store.cells[at].next) {
+        const struct rowsets_cell *cell = &engine->store.cells[at];
         if (!cell->column) {
             see_existence(judge, cell);
             if (row->there.value == ISO_ABSENT && !row->there.doubt && !judge->query->own_count &&
-                engine->rows[number].candidates == ISO_NONE)
+                engine->store.rows[number].candidates == ISO_NONE)
                 return; /* gone */
             for (uint32_t s = 0; s < judge->slot_count; s++)
                 cells[s] = default_cell(judge, judge->slots[s].column);
@@ -238,7 +239,7 @@ struct choice {
 
 static bool may_be_seen(const struct judge *judge, uint32_t unknown)
 {
-    const struct rowsets_unknown *writer = &judge->engine->unknowns[unknown];
+    const struct rowsets_unknown *writer = &judge->engine->outcomes.unknowns[unknown];
     return writer->start < judge->query->start_limit || !writer->start;
 }
 
@@ -309,8 +310,9 @@ static uint32_t find_choices(struct judge *judge, struct choices *choices, uint3
     uint32_t mixtures = 1;
     choices->count = 0;
     *blocker = ISO_NONE;
-    for (uint32_t at = engine->rows[judge->row.row].candidates; at != ISO_NONE; at = engine->candidates[at].next) {
-        const struct rowsets_candidate *candidate = &engine->candidates[at];
+    for (uint32_t at = engine->store.rows[judge->row.row].candidates; at != ISO_NONE;
+         at = engine->outcomes.candidates[at].next) {
+        const struct rowsets_candidate *candidate = &engine->outcomes.candidates[at];
         uint32_t slot = candidate->column ? slot_of(judge, candidate->column) : 0;
         bool is_own = is_own_register(judge, candidate->column);
         if (!may_be_seen(judge, candidate->unknown) || (is_own && !candidate->is_reborn) ||
@@ -369,7 +371,7 @@ bool judge_excuses(struct judge *judge, enum judge_fault fault)
     struct iso_rowsets *engine = judge->engine;
     struct judge_row *row = &judge->row;
     uint32_t blocker;
-    if (row->row == ISO_NONE || engine->rows[row->row].candidates == ISO_NONE)
+    if (row->row == ISO_NONE || engine->store.rows[row->row].candidates == ISO_NONE)
         return false;
     struct choices *choices = iso_allocate(sizeof *choices);
     struct judge_cell before = row->there, *kept = iso_allocate((judge->slot_count + 1) * sizeof *kept);
@@ -401,8 +403,8 @@ bool judge_excuses(struct judge *judge, enum judge_fault fault)
 bool judge_excuses_table(struct judge *judge)
 {
     struct iso_rowsets *engine = judge->engine;
-    for (uint32_t u = 0; u < engine->unknown_count; u++) {
-        const struct rowsets_unknown *unknown = &engine->unknowns[u];
+    for (uint32_t u = 0; u < engine->outcomes.unknown_count; u++) {
+        const struct rowsets_unknown *unknown = &engine->outcomes.unknowns[u];
         if (unknown->tid == ISO_ABSENT || !may_be_seen(judge, u))
             continue;
         for (uint32_t i = 0; i < unknown->write_count; i++) {
@@ -443,7 +445,7 @@ static int compare_members(const void *left, const void *right)
 {
     const struct member *one = left, *other = right;
     const struct iso_rowsets *engine = one->judge->engine;
-    const struct rowsets_column *columns = engine->tables[one->judge->table].columns;
+    const struct rowsets_column *columns = engine->store.tables[one->judge->table].columns;
     return iso_atom_compare(&engine->atoms, columns[one->column].name, columns[other->column].name);
 }
 
@@ -463,15 +465,16 @@ static void add_member(struct judge *judge, struct member *members, uint32_t *co
 void judge_put_row(struct judge *judge, struct iso_text *text)
 {
     struct iso_rowsets *engine = judge->engine;
-    const struct rowsets_table *table = &engine->tables[judge->table];
+    const struct rowsets_table *table = &engine->store.tables[judge->table];
     struct member *members = iso_allocate((table->column_count + 1) * sizeof *members);
     char buffer[ISO_ATOM_TEXT_MAX];
     struct judge_row kept = judge->row; /* looking up notes a writer */
     uint32_t count = 0;
-    for (uint32_t at = kept.row == ISO_NONE ? ISO_NONE : engine->rows[kept.row].cells; at != ISO_NONE;
-         at = engine->cells[at].next)
-        if (engine->cells[at].column && !kept.is_reborn)
-            add_member(judge, members, &count, engine->cells[at].column, see_cell(judge, &engine->cells[at]));
+    for (uint32_t at = kept.row == ISO_NONE ? ISO_NONE : engine->store.rows[kept.row].cells; at != ISO_NONE;
+         at = engine->store.cells[at].next)
+        if (engine->store.cells[at].column && !kept.is_reborn)
+            add_member(judge, members, &count, engine->store.cells[at].column,
+                       see_cell(judge, &engine->store.cells[at]));
     for (uint32_t i = 0; i < judge->query->own_count; i++)
         if (judge->query->owns[i].parts == kept.parts && judge->query->owns[i].column)
             add_member(judge, members, &count, judge->query->owns[i].column,

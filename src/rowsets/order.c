@@ -9,100 +9,28 @@
 #include "base/sorted.h"
 #include "rowsets/rowsets_private.h"
 
-/* ---- parts ---- */
-
-/* As bounds have it: no zero leads. Of 64 bits. */
-bool rowsets_is_integer(struct iso_json_text part, int64_t *number)
-{
-    bool negative = part.length && *part.at == '-';
-    size_t digits = part.length - negative;
-    uint64_t value = 0;
-    if (!digits || digits > 19 || (part.at[negative] == '0' && part.length > 1))
-        return false;
-    for (size_t i = negative; i < part.length; i++) {
-        if (part.at[i] < '0' || part.at[i] > '9')
-            return false;
-        value = value * 10 + (uint64_t)(part.at[i] - '0');
-    }
-    if (value > (uint64_t)INT64_MAX)
-        return false;
-    *number = negative ? -(int64_t)value : (int64_t)value;
-    return true;
-}
-
-/* The next byte of an encoded part; -1: none is left. */
-static int next_byte(struct iso_json_text *part)
-{
-    if (!part->length)
-        return -1;
-    unsigned char byte = (unsigned char)*part->at;
-    size_t used = 1;
-    if (byte == '%' && part->length >= 3) {
-        static const char escapes[3][3] = {{'2', '5', '%'}, {'2', 'F', '/'}, {'2', 'C', ','}};
-        for (int i = 0; i < 3; i++)
-            if (!memcmp(part->at + 1, escapes[i], 2)) {
-                byte = (unsigned char)escapes[i][2];
-                used = 3;
-            }
-    }
-    part->at += used;
-    part->length -= used;
-    return byte;
-}
-
-static int compare_texts(struct iso_json_text left, struct iso_json_text right)
-{
-    for (;;) {
-        int one = next_byte(&left), other = next_byte(&right);
-        if (one != other || one < 0)
-            return one - other;
-    }
-}
-
 static int compare_numbers(int64_t left, int64_t right)
 {
     return (left > right) - (left < right);
-}
-
-static int compare_part(struct iso_json_text left, struct iso_json_text right)
-{
-    int64_t one, other;
-    bool is_number = rowsets_is_integer(left, &one), other_is = rowsets_is_integer(right, &other);
-    if (is_number != other_is)
-        return is_number ? -1 : 1;
-    return is_number ? compare_numbers(one, other) : compare_texts(left, right);
-}
-
-int rowsets_compare_keys(struct iso_json_text left, struct iso_json_text right)
-{
-    struct iso_json_text one, other;
-    for (;;) {
-        bool has = iso_key_take_part(&left, &one), other_has = iso_key_take_part(&right, &other);
-        if (!has || !other_has)
-            return has - other_has;
-        int order = compare_part(one, other);
-        if (order)
-            return order;
-    }
 }
 
 int rowsets_compare_rows(const struct iso_rowsets *engine, const struct rowsets_row *left,
                          const struct rowsets_row *right)
 {
     char buffers[2][ISO_ATOM_TEXT_MAX];
-    if (engine->tables[left->table].is_plain)
+    if (engine->store.tables[left->table].is_plain)
         return iso_atom_compare(&engine->atoms, left->parts, right->parts);
     if (left->is_number && right->is_number)
         return compare_numbers(left->number, right->number);
-    return rowsets_compare_keys(rowsets_text(&engine->atoms, left->parts, buffers[0]),
-                                rowsets_text(&engine->atoms, right->parts, buffers[1]));
+    return iso_key_compare(rowsets_text(&engine->atoms, left->parts, buffers[0]),
+                           rowsets_text(&engine->atoms, right->parts, buffers[1]));
 }
 
 /* ---- which sorts of parts there are ---- */
 
 static void count_parts(struct iso_rowsets *engine, const struct rowsets_row *row, uint32_t by)
 {
-    struct rowsets_table *table = &engine->tables[row->table];
+    struct rowsets_table *table = &engine->store.tables[row->table];
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text rest = rowsets_text(&engine->atoms, row->parts, buffer), part;
     uint32_t count = 0;
@@ -111,7 +39,7 @@ static void count_parts(struct iso_rowsets *engine, const struct rowsets_row *ro
         if (count >= ISO_KEY_PARTS)
             continue;
         struct rowsets_part *sorts = &table->parts[count];
-        bool is_number = rowsets_is_integer(part, &number);
+        bool is_number = iso_key_read_integer(part, &number);
         sorts->integers += is_number ? by : 0;
         sorts->texts += is_number ? 0 : by;
         sorts->negatives += is_number && number < 0 ? by : 0;
@@ -126,7 +54,7 @@ static void count_parts(struct iso_rowsets *engine, const struct rowsets_row *ro
 static const struct rowsets_row *row_at(const struct iso_rowsets *engine, const struct rowsets_table *table,
                                         uint32_t chunk, uint32_t at)
 {
-    return &engine->rows[table->chunks[chunk].rows[at]];
+    return &engine->store.rows[table->chunks[chunk].rows[at]];
 }
 
 /* Where the row stands, or would: in the last chunk that begins at or before it. */
@@ -166,8 +94,8 @@ static void split_chunk(struct rowsets_table *table, struct rowsets_place *place
 
 void rowsets_order_add(struct iso_rowsets *engine, uint32_t number)
 {
-    const struct rowsets_row *row = &engine->rows[number];
-    struct rowsets_table *table = &engine->tables[row->table];
+    const struct rowsets_row *row = &engine->store.rows[number];
+    struct rowsets_table *table = &engine->store.tables[row->table];
     struct rowsets_place place = place_of(engine, table, row);
     if (!table->chunk_count)
         insert_chunk(table, 0);
@@ -183,8 +111,8 @@ void rowsets_order_add(struct iso_rowsets *engine, uint32_t number)
 
 void rowsets_order_remove(struct iso_rowsets *engine, uint32_t number)
 {
-    const struct rowsets_row *row = &engine->rows[number];
-    struct rowsets_table *table = &engine->tables[row->table];
+    const struct rowsets_row *row = &engine->store.rows[number];
+    struct rowsets_table *table = &engine->store.tables[row->table];
     struct rowsets_place place = place_of(engine, table, row);
     struct rowsets_chunk *chunk = &table->chunks[place.chunk];
     chunk->count--;
@@ -235,6 +163,17 @@ static uint32_t ordered_parts(const struct rowsets_table *table, const struct is
     return count;
 }
 
+static int compare_text(struct iso_json_text part, const struct iso_scalar *other)
+{
+    bool is_damaged = false;
+    for (size_t i = 0;; i++) {
+        int byte = iso_key_next_byte(&part, &is_damaged),
+            bound = i < other->length ? (unsigned char)other->text[i] : -1;
+        if (byte != bound || byte < 0)
+            return byte - bound;
+    }
+}
+
 static int compare_with(const struct iso_rowsets *engine, const struct rowsets_row *row, const struct iso_bound *bound,
                         uint32_t count)
 {
@@ -248,17 +187,9 @@ static int compare_with(const struct iso_rowsets *engine, const struct rowsets_r
         int64_t number = 0;
         int order;
         if (other->kind == ISO_SCALAR_TEXT) {
-            struct iso_text plain = {0};
-            for (int byte; (byte = next_byte(&part)) >= 0;) {
-                char one = (char)byte;
-                iso_text_put_bytes(&plain, &one, 1);
-            }
-            size_t common = plain.used < other->length ? plain.used : other->length;
-            order = common ? memcmp(plain.bytes, other->text, common) : 0;
-            order = order ? order : (plain.used > other->length) - (plain.used < other->length);
-            iso_text_release(&plain);
+            order = compare_text(part, other);
         } else {
-            rowsets_is_integer(part, &number);
+            iso_key_read_integer(part, &number);
             order = compare_numbers(number, other->number);
         }
         if (order)

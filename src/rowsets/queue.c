@@ -26,8 +26,8 @@ uint64_t rowsets_query_bytes(const struct rowsets_query *query)
 /* It waits, or does no more. */
 static void count_open(struct iso_rowsets *engine, const struct rowsets_query *query, int by)
 {
-    engine->query_bytes += (uint64_t)(int64_t)by * rowsets_query_bytes(query);
-    engine->open_ranges += (uint64_t)(int64_t)by * query->is_range;
+    engine->waiting.query_bytes += (uint64_t)(int64_t)by * rowsets_query_bytes(query);
+    engine->waiting.open_ranges += (uint64_t)(int64_t)by * query->is_range;
 }
 
 /* ---- lists ---- */
@@ -49,7 +49,7 @@ static void take_out(struct rowsets_list *list, struct rowsets_query *query)
 
 static struct rowsets_list *list_of(struct iso_rowsets *engine, const struct rowsets_query *query)
 {
-    return query->is_provisional ? &engine->provisional : &engine->fresh;
+    return query->is_provisional ? &engine->waiting.provisional : &engine->waiting.fresh;
 }
 
 static int compare_numbers(const void *left, const void *right)
@@ -61,12 +61,12 @@ static int compare_numbers(const void *left, const void *right)
 
 void rowsets_link_all(struct iso_rowsets *engine)
 {
-    uint32_t count = engine->queue.count;
+    uint32_t count = engine->waiting.queue.count;
     struct rowsets_query **queries = iso_allocate(((size_t)count + 1) * sizeof *queries);
     for (uint32_t i = 0; i < count; i++)
-        queries[i] = (struct rowsets_query *)(uintptr_t)engine->queue.items[i].value;
+        queries[i] = (struct rowsets_query *)(uintptr_t)engine->waiting.queue.items[i].value;
     qsort(queries, count, sizeof(struct rowsets_query *), compare_numbers);
-    engine->fresh = engine->provisional = (struct rowsets_list){NULL, NULL};
+    engine->waiting.fresh = engine->waiting.provisional = (struct rowsets_list){NULL, NULL};
     for (uint32_t i = 0; i < count; i++)
         append(list_of(engine, queries[i]), queries[i]);
     iso_free(queries);
@@ -83,13 +83,13 @@ static void settle(struct iso_rowsets *engine, struct rowsets_query *query, bool
         return;
     }
     count_open(engine, query, 1);
-    ISO_GROW(engine->held, engine->held_count, engine->held_capacity);
-    engine->held[engine->held_count++] = query;
+    ISO_GROW(engine->waiting.held, engine->waiting.held_count, engine->waiting.held_capacity);
+    engine->waiting.held[engine->waiting.held_count++] = query;
 }
 
 static bool is_final(const struct iso_rowsets *engine, uint64_t bound)
 {
-    return engine->ended || (engine->has_watermark && engine->watermark >= bound - 1) || !bound;
+    return engine->time.ended || (engine->time.has_watermark && engine->time.watermark >= bound - 1) || !bound;
 }
 
 /* From which bound on nothing changes it any more: at ser a range also meets who commits at its own timestamp. */
@@ -103,22 +103,22 @@ static void keep_waiting(struct iso_rowsets *engine, struct rowsets_query *query
 {
     count_open(engine, query, 1);
     append(list_of(engine, query), query);
-    iso_heap_push(&engine->queue, due_of(engine, query), (uint64_t)(uintptr_t)query);
+    iso_heap_push(&engine->waiting.queue, due_of(engine, query), (uint64_t)(uintptr_t)query);
 }
 
 void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query)
 {
-    query->arrived = engine->now;
-    query->number = engine->numbered++;
-    if (is_final(engine, due_of(engine, query)) || engine->tables[query->table_number].is_given_up)
-        settle(engine, query, engine->ended);
+    query->arrived = engine->waiting.now;
+    query->number = engine->waiting.numbered++;
+    if (is_final(engine, due_of(engine, query)) || engine->store.tables[query->table_number].is_given_up)
+        settle(engine, query, engine->time.ended);
     else
         keep_waiting(engine, query);
 }
 
 static struct rowsets_query *take_first(struct iso_rowsets *engine)
 {
-    struct rowsets_query *query = (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->queue).value;
+    struct rowsets_query *query = (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->waiting.queue).value;
     take_out(list_of(engine, query), query);
     count_open(engine, query, -1);
     return query;
@@ -128,7 +128,7 @@ static struct rowsets_query *take_first(struct iso_rowsets *engine)
 
 static void judge_early(struct iso_rowsets *engine, struct rowsets_query *query)
 {
-    struct rowsets_table *table = &engine->tables[query->table_number];
+    struct rowsets_table *table = &engine->store.tables[query->table_number];
     table->judged_below = query->bound > table->judged_below ? query->bound : table->judged_below;
     query->seen = table->changes;
     rowsets_judge(engine, query, ROWSETS_BY_DEADLINE);
@@ -136,17 +136,17 @@ static void judge_early(struct iso_rowsets *engine, struct rowsets_query *query)
 
 void iso_rowsets_clock(struct iso_rowsets *engine, uint64_t now, uint64_t patience)
 {
-    engine->now = now > engine->now ? now : engine->now;
+    engine->waiting.now = now > engine->waiting.now ? now : engine->waiting.now;
     if (!patience)
         return;
-    for (struct rowsets_query *query = engine->provisional.first; query; query = query->next)
-        if (query->seen != engine->tables[query->table_number].changes)
+    for (struct rowsets_query *query = engine->waiting.provisional.first; query; query = query->next)
+        if (query->seen != engine->store.tables[query->table_number].changes)
             judge_early(engine, query);
-    while (engine->fresh.first && engine->now - engine->fresh.first->arrived >= patience) {
-        struct rowsets_query *query = engine->fresh.first;
-        take_out(&engine->fresh, query);
+    while (engine->waiting.fresh.first && engine->waiting.now - engine->waiting.fresh.first->arrived >= patience) {
+        struct rowsets_query *query = engine->waiting.fresh.first;
+        take_out(&engine->waiting.fresh, query);
         query->is_provisional = true;
-        append(&engine->provisional, query);
+        append(&engine->waiting.provisional, query);
         judge_early(engine, query);
     }
 }
@@ -157,10 +157,10 @@ void iso_rowsets_clock(struct iso_rowsets *engine, uint64_t now, uint64_t patien
 static void settle_held(struct iso_rowsets *engine, bool (*wants)(const struct rowsets_query *query, uint64_t number),
                         uint64_t number, bool is_last)
 {
-    uint32_t count = engine->held_count, kept = 0;
-    struct rowsets_query **held = engine->held;
-    engine->held = NULL;
-    engine->held_count = engine->held_capacity = 0;
+    uint32_t count = engine->waiting.held_count, kept = 0;
+    struct rowsets_query **held = engine->waiting.held;
+    engine->waiting.held = NULL;
+    engine->waiting.held_count = engine->waiting.held_capacity = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (wants(held[i], number)) {
             count_open(engine, held[i], -1);
@@ -170,8 +170,8 @@ static void settle_held(struct iso_rowsets *engine, bool (*wants)(const struct r
         }
     }
     for (uint32_t i = 0; i < kept; i++) {
-        ISO_GROW(engine->held, engine->held_count, engine->held_capacity);
-        engine->held[engine->held_count++] = held[i];
+        ISO_GROW(engine->waiting.held, engine->waiting.held_count, engine->waiting.held_capacity);
+        engine->waiting.held[engine->waiting.held_count++] = held[i];
     }
     iso_free(held);
 }
@@ -200,30 +200,30 @@ static bool is_any(const struct rowsets_query *query, uint64_t number)
 
 void rowsets_wake(struct iso_rowsets *engine, uint32_t unknown)
 {
-    if (engine->held_count)
-        settle_held(engine, watches, unknown, engine->ended);
+    if (engine->waiting.held_count)
+        settle_held(engine, watches, unknown, engine->time.ended);
 }
 
 /* ---- what is final ---- */
 
 static void settle_final(struct iso_rowsets *engine)
 {
-    while (engine->queue.count && is_final(engine, engine->queue.items[0].key))
-        settle(engine, take_first(engine), engine->ended);
+    while (engine->waiting.queue.count && is_final(engine, engine->waiting.queue.items[0].key))
+        settle(engine, take_first(engine), engine->time.ended);
 }
 
 /* Nothing that is still to come can be seen there. */
 void rowsets_conclude_below(struct iso_rowsets *engine, uint64_t floor)
 {
-    while (engine->queue.count && engine->queue.items[0].key <= floor)
+    while (engine->waiting.queue.count && engine->waiting.queue.items[0].key <= floor)
         settle(engine, take_first(engine), true);
-    if (engine->held_count)
+    if (engine->waiting.held_count)
         settle_held(engine, is_below, floor, true);
 }
 
 void rowsets_conclude_table(struct iso_rowsets *engine, uint32_t table)
 {
-    uint32_t count = engine->queue.count;
+    uint32_t count = engine->waiting.queue.count;
     struct rowsets_query **all = iso_allocate(((size_t)count + 1) * sizeof *all);
     for (uint32_t i = 0; i < count; i++)
         all[i] = take_first(engine);
@@ -235,17 +235,17 @@ void rowsets_conclude_table(struct iso_rowsets *engine, uint32_t table)
         if (all[i]->table_number == table)
             settle(engine, all[i], true);
     iso_free(all);
-    if (engine->held_count)
+    if (engine->waiting.held_count)
         settle_held(engine, asks_table, table, true);
 }
 
 void iso_rowsets_watermark(struct iso_rowsets *engine, uint64_t timestamp)
 {
     uint64_t retention = engine->options.retention;
-    if (engine->has_watermark && timestamp <= engine->watermark)
+    if (engine->time.has_watermark && timestamp <= engine->time.watermark)
         return;
-    engine->watermark = timestamp;
-    engine->has_watermark = true;
+    engine->time.watermark = timestamp;
+    engine->time.has_watermark = true;
     settle_final(engine);
     if (retention < timestamp)
         iso_rowsets_forget(engine, timestamp - retention);
@@ -253,8 +253,8 @@ void iso_rowsets_watermark(struct iso_rowsets *engine, uint64_t timestamp)
 
 void iso_rowsets_end(struct iso_rowsets *engine)
 {
-    engine->ended = true;
+    engine->time.ended = true;
     settle_final(engine);
-    if (engine->held_count)
+    if (engine->waiting.held_count)
         settle_held(engine, is_any, 0, true);
 }

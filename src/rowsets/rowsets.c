@@ -17,30 +17,31 @@ struct iso_rowsets *iso_rowsets_new(const struct iso_rowsets_options *options)
     engine->options = *options;
     if (!engine->options.scan_limit)
         engine->options.scan_limit = ISO_SCAN_LIMIT;
-    engine->free_row = engine->free_cell = engine->free_candidate = engine->free_unknowns = ISO_NONE;
-    for (size_t i = 0; i < sizeof engine->free_version / sizeof *engine->free_version; i++)
-        engine->free_version[i] = ISO_NONE;
+    engine->store.free_row = engine->store.free_cell = engine->outcomes.free_candidate =
+        engine->outcomes.free_unknowns = ISO_NONE;
+    for (size_t i = 0; i < sizeof engine->store.free_version / sizeof *engine->store.free_version; i++)
+        engine->store.free_version[i] = ISO_NONE;
     iso_atoms_init(&engine->atoms);
     return engine;
 }
 
 static void free_queries(struct iso_rowsets *engine)
 {
-    for (uint32_t i = 0; i < engine->queue.count; i++)
-        rowsets_free_query((struct rowsets_query *)(uintptr_t)engine->queue.items[i].value);
-    for (uint32_t i = 0; i < engine->held_count; i++)
-        rowsets_free_query(engine->held[i]);
-    for (uint32_t i = 0; i < engine->unknown_count; i++) {
-        struct rowsets_unknown *unknown = &engine->unknowns[i];
+    for (uint32_t i = 0; i < engine->waiting.queue.count; i++)
+        rowsets_free_query((struct rowsets_query *)(uintptr_t)engine->waiting.queue.items[i].value);
+    for (uint32_t i = 0; i < engine->waiting.held_count; i++)
+        rowsets_free_query(engine->waiting.held[i]);
+    for (uint32_t i = 0; i < engine->outcomes.unknown_count; i++) {
+        struct rowsets_unknown *unknown = &engine->outcomes.unknowns[i];
         for (uint32_t q = 0; unknown->tid != ISO_ABSENT && q < unknown->query_count; q++)
             rowsets_free_query(unknown->queries[q]);
         iso_free(unknown->queries);
         iso_free(unknown->writes);
     }
-    iso_heap_release(&engine->queue);
-    iso_free(engine->held);
-    iso_free(engine->unknowns);
-    iso_number_map_release(&engine->unknown_of);
+    iso_heap_release(&engine->waiting.queue);
+    iso_free(engine->waiting.held);
+    iso_free(engine->outcomes.unknowns);
+    iso_number_map_release(&engine->outcomes.unknown_of);
 }
 
 void iso_rowsets_free(struct iso_rowsets *engine)
@@ -50,9 +51,9 @@ void iso_rowsets_free(struct iso_rowsets *engine)
     free_queries(engine);
     rowsets_release_store(engine);
     iso_atoms_release(&engine->atoms);
-    iso_free(engine->known);
-    iso_free(engine->plain);
-    iso_free(engine->writes);
+    iso_free(engine->block.known);
+    iso_free(engine->block.plain);
+    iso_free(engine->block.writes);
     iso_text_release(&engine->text);
     iso_free(engine);
 }
@@ -67,30 +68,31 @@ static uint64_t bytes_of(const struct iso_rowsets *engine)
     const struct iso_atoms *atoms = &engine->atoms;
     uint64_t bytes = atoms->capacity * (sizeof *atoms->payload + sizeof *atoms->form) + atoms->text_capacity +
                      iso_index_bytes(&atoms->table);
-    bytes += engine->row_capacity * sizeof *engine->rows + engine->cell_capacity * sizeof *engine->cells;
-    bytes += engine->version_capacity * sizeof *engine->versions;
-    bytes += engine->candidate_capacity * sizeof *engine->candidates;
-    bytes += (engine->known_capacity + engine->plain_capacity) * sizeof *engine->known;
-    bytes += map_bytes(&engine->row_of) + map_bytes(&engine->table_of);
-    bytes += (engine->queue.capacity + engine->dead.capacity) * sizeof *engine->queue.items;
-    for (uint32_t i = 0; i < engine->table_count; i++)
-        bytes += engine->tables[i].chunk_capacity * sizeof *engine->tables[i].chunks;
-    bytes += engine->query_bytes;
+    bytes += engine->store.row_capacity * sizeof *engine->store.rows +
+             engine->store.cell_capacity * sizeof *engine->store.cells;
+    bytes += engine->store.version_capacity * sizeof *engine->store.versions;
+    bytes += engine->outcomes.candidate_capacity * sizeof *engine->outcomes.candidates;
+    bytes += (engine->block.known_capacity + engine->block.plain_capacity) * sizeof *engine->block.known;
+    bytes += map_bytes(&engine->store.row_of) + map_bytes(&engine->store.table_of);
+    bytes += (engine->waiting.queue.capacity + engine->store.dead.capacity) * sizeof *engine->waiting.queue.items;
+    for (uint32_t i = 0; i < engine->store.table_count; i++)
+        bytes += engine->store.tables[i].chunk_capacity * sizeof *engine->store.tables[i].chunks;
+    bytes += engine->waiting.query_bytes;
     return bytes;
 }
 
 void iso_rowsets_stats(const struct iso_rowsets *engine, struct iso_rowsets_stats *stats)
 {
     *stats = engine->stats;
-    stats->waiting = engine->queue.count;
-    stats->held = engine->held_count;
-    stats->open_ranges = engine->open_ranges;
-    for (const struct rowsets_query *query = engine->provisional.first; query; query = query->next)
+    stats->waiting = engine->waiting.queue.count;
+    stats->held = engine->waiting.held_count;
+    stats->open_ranges = engine->waiting.open_ranges;
+    for (const struct rowsets_query *query = engine->waiting.provisional.first; query; query = query->next)
         stats->provisional++;
-    stats->tables = engine->table_count;
-    for (uint32_t i = 0; i < engine->table_count; i++)
-        stats->rows += engine->tables[i].row_count;
-    stats->cells = engine->living_cells;
-    stats->versions = engine->living;
+    stats->tables = engine->store.table_count;
+    for (uint32_t i = 0; i < engine->store.table_count; i++)
+        stats->rows += engine->store.tables[i].row_count;
+    stats->cells = engine->store.living_cells;
+    stats->versions = engine->store.living;
     stats->bytes = bytes_of(engine);
 }

@@ -173,17 +173,8 @@ struct rowsets_known {
     uint32_t mark, write;       /* the transaction that is taken wrote it, as its `write` */
 };
 
-struct iso_rowsets {
-    struct iso_rowsets_options options;
-    const struct iso_history *history; /* the block */
-    struct rowsets_known *known;       /* by the block's keys */
-    uint32_t known_count, known_capacity;
-    struct rowsets_known *plain; /* the same as rows of all keys; empty without ranges */
-    uint32_t plain_count, plain_capacity;
-
-    struct iso_atoms atoms;
-    uint32_t atoms_kept; /* how many there were when they were collected last */
-
+/* The tables, and what is in them (store.c, order.c, equal.c). */
+struct rowsets_store {
     struct rowsets_table *tables;
     uint32_t table_count, table_capacity;
     struct iso_number_map table_of; /* by name */
@@ -198,38 +189,66 @@ struct iso_rowsets {
     struct rowsets_version *versions;
     uint32_t version_count, version_capacity;
     uint32_t free_version[32]; /* blocks by class; `tid` is the next */
-    uint32_t hand;             /* the cell that was looked at last */
-    uint64_t put;              /* versions since the last sweep */
     uint64_t version_slots;    /* of blocks in use */
     uint64_t living;           /* versions */
     uint64_t living_cells;     /* in use */
 
+    struct iso_heap dead; /* rows (and serials) by the cts of their deletion */
+    uint32_t hand;        /* the cell that a sweep looked at last */
+    uint64_t put;         /* versions since then */
+    uint32_t visit;       /* counts visits of rows */
+    bool in_order;        /* no version comes later that belongs before the next one (check.c) */
+};
+
+/* Transactions of unknown outcome, and what they may have written (take.c, store.c). */
+struct rowsets_outcomes {
     struct rowsets_candidate *candidates;
     uint32_t candidate_count, candidate_capacity, free_candidate;
     struct rowsets_unknown *unknowns;
     uint32_t unknown_count, unknown_capacity, free_unknowns;
     struct iso_number_map unknown_of; /* by tid */
+};
 
-    struct iso_heap queue;                  /* queries by bound */
+/* Queries that wait (queue.c). */
+struct rowsets_waiting {
+    struct iso_heap queue;                  /* by bound */
     struct rowsets_list fresh, provisional; /* those of the queue: by arrival; judged by their deadlines */
-    uint64_t now, numbered;                 /* the clock; queries so far */
-    struct rowsets_query **held;
+    struct rowsets_query **held;            /* for an outcome */
     uint32_t held_count, held_capacity;
-    struct iso_heap dead; /* rows (and serials) by the cts of their deletion */
+    uint64_t now, numbered; /* the clock; queries so far */
+    uint64_t query_bytes;   /* of those that wait */
+    uint64_t open_ranges;   /* likewise */
+};
 
+/* What transactions are taken of (take.c): of the block, and of the transaction at hand. */
+struct rowsets_block {
+    const struct iso_history *history;
+    struct rowsets_known *known; /* by the block's keys */
+    uint32_t known_count, known_capacity;
+    struct rowsets_known *plain; /* the same as rows of all keys; empty without ranges */
+    uint32_t plain_count, plain_capacity;
+    struct rowsets_write *writes; /* of the transaction */
+    uint32_t write_count, write_capacity;
+    uint32_t mark; /* of the transaction */
+};
+
+/* How far things are known (queue.c, forget.c). */
+struct rowsets_time {
     uint64_t watermark, floor; /* below the floor only the newest versions are kept */
     bool has_watermark, ended;
-    struct iso_rowsets_stats stats;
-    uint64_t query_bytes; /* of those that wait */
-    uint64_t open_ranges; /* likewise */
+};
 
-    /* Scratch. */
-    struct rowsets_write *writes; /* of the transaction that is taken */
-    uint32_t write_count, write_capacity;
-    uint32_t visit; /* counts visits of rows */
-    uint32_t mark;  /* of that transaction */
-    bool in_order;  /* no version comes later that belongs before the next one */
-    struct iso_text text;
+struct iso_rowsets {
+    struct iso_rowsets_options options;
+    struct rowsets_block block;
+    struct rowsets_store store;
+    struct rowsets_outcomes outcomes;
+    struct rowsets_waiting waiting;
+    struct rowsets_time time;
+    struct iso_atoms atoms; /* of all of them */
+    uint32_t atoms_kept;    /* how many there were when they were collected last */
+    struct iso_rowsets_stats stats;
+    struct iso_text text; /* scratch */
 };
 
 static inline struct iso_json_text rowsets_text(const struct iso_atoms *atoms, iso_atom atom,
@@ -288,8 +307,6 @@ int rowsets_compare_rows(const struct iso_rowsets *engine, const struct rowsets_
 /* The same between the bounds of a range of plain keys. */
 void rowsets_order_narrow_plain(const struct iso_rowsets *engine, const struct rowsets_table *table, iso_atom from,
                                 iso_atom to, struct rowsets_place *first, struct rowsets_place *end);
-int rowsets_compare_keys(struct iso_json_text left, struct iso_json_text right);
-bool rowsets_is_integer(struct iso_json_text part, int64_t *number);
 
 /* queue.c */
 void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query);

@@ -8,16 +8,16 @@
 
 uint32_t rowsets_find_table(const struct iso_rowsets *engine, iso_atom name)
 {
-    return iso_number_map_get(&engine->table_of, name);
+    return iso_number_map_get(&engine->store.table_of, name);
 }
 
 static uint32_t add_table(struct iso_rowsets *engine, iso_atom name)
 {
-    uint32_t table = iso_number_map_add(&engine->table_of, name, engine->table_count);
-    if (table < engine->table_count)
+    uint32_t table = iso_number_map_add(&engine->store.table_of, name, engine->store.table_count);
+    if (table < engine->store.table_count)
         return table;
-    ISO_GROW(engine->tables, engine->table_count, engine->table_capacity);
-    struct rowsets_table *added = &engine->tables[engine->table_count++];
+    ISO_GROW(engine->store.tables, engine->store.table_count, engine->store.table_capacity);
+    struct rowsets_table *added = &engine->store.tables[engine->store.table_count++];
     *added = (struct rowsets_table){.name = name, .is_whole = engine->options.initial_is_known};
     ISO_GROW(added->columns, added->column_count, added->column_capacity);
     added->columns[added->column_count++] = (struct rowsets_column){ISO_ABSENT, UINT64_MAX, false};
@@ -31,17 +31,17 @@ uint32_t rowsets_table(struct iso_rowsets *engine, const char *name, size_t leng
 
 uint32_t rowsets_plain(struct iso_rowsets *engine)
 {
-    uint32_t table = iso_number_map_get(&engine->table_of, ISO_ABSENT);
+    uint32_t table = iso_number_map_get(&engine->store.table_of, ISO_ABSENT);
     if (table != ISO_NUMBER_NONE)
         return table;
     table = add_table(engine, ISO_ABSENT);
-    engine->tables[table].is_plain = true;
+    engine->store.tables[table].is_plain = true;
     return table;
 }
 
 uint32_t rowsets_column(struct iso_rowsets *engine, uint32_t number, const char *name, size_t length)
 {
-    struct rowsets_table *table = &engine->tables[number];
+    struct rowsets_table *table = &engine->store.tables[number];
     iso_atom atom = iso_atoms_text(&engine->atoms, name, length);
     for (uint32_t column = 1; column < table->column_count; column++)
         if (table->columns[column].name == atom)
@@ -55,25 +55,25 @@ uint32_t rowsets_column(struct iso_rowsets *engine, uint32_t number, const char 
 
 uint32_t rowsets_find_row(const struct iso_rowsets *engine, uint32_t table, iso_atom parts)
 {
-    return iso_number_map_get(&engine->row_of, iso_number_pair(table, parts));
+    return iso_number_map_get(&engine->store.row_of, iso_number_pair(table, parts));
 }
 
 static uint32_t new_cell(struct iso_rowsets *engine, uint32_t column)
 {
-    uint32_t number = engine->free_cell;
+    uint32_t number = engine->store.free_cell;
     if (number != ISO_NONE) {
-        engine->free_cell = engine->cells[number].next;
+        engine->store.free_cell = engine->store.cells[number].next;
     } else {
-        ISO_GROW_COLUMN(engine->cells, engine->cell_count, engine->cell_capacity);
-        number = engine->cell_count++;
-        engine->cells[number].serial = 0;
+        ISO_GROW_COLUMN(engine->store.cells, engine->store.cell_count, engine->store.cell_capacity);
+        number = engine->store.cell_count++;
+        engine->store.cells[number].serial = 0;
     }
-    engine->cells[number] = (struct rowsets_cell){.next = ISO_NONE,
-                                                  .column = column,
-                                                  .first = ISO_NONE,
-                                                  .serial = engine->cells[number].serial,
-                                                  .initial = ISO_ABSENT};
-    engine->living_cells++;
+    engine->store.cells[number] = (struct rowsets_cell){.next = ISO_NONE,
+                                                        .column = column,
+                                                        .first = ISO_NONE,
+                                                        .serial = engine->store.cells[number].serial,
+                                                        .initial = ISO_ABSENT};
+    engine->store.living_cells++;
     return number;
 }
 
@@ -83,29 +83,29 @@ uint32_t rowsets_row(struct iso_rowsets *engine, uint32_t table, iso_atom parts)
     uint32_t number = rowsets_find_row(engine, table, parts);
     if (number != ISO_NONE)
         return number;
-    number = engine->free_row;
+    number = engine->store.free_row;
     if (number != ISO_NONE) {
-        engine->free_row = engine->rows[number].cells;
+        engine->store.free_row = engine->store.rows[number].cells;
     } else {
-        ISO_GROW_COLUMN(engine->rows, engine->row_count, engine->row_capacity);
-        number = engine->row_count++;
-        engine->rows[number].serial = 0;
+        ISO_GROW_COLUMN(engine->store.rows, engine->store.row_count, engine->store.row_capacity);
+        number = engine->store.row_count++;
+        engine->store.rows[number].serial = 0;
     }
-    struct rowsets_row *row = &engine->rows[number];
+    struct rowsets_row *row = &engine->store.rows[number];
     uint32_t serial = row->serial;
     *row = (struct rowsets_row){.table = table, .parts = parts, .candidates = ISO_NONE, .serial = serial};
     row->cells = new_cell(engine, 0);
-    row->is_number = rowsets_is_integer(rowsets_text(&engine->atoms, parts, buffer), &row->number);
-    iso_number_map_put(&engine->row_of, iso_number_pair(table, parts), number);
+    row->is_number = iso_key_read_integer(rowsets_text(&engine->atoms, parts, buffer), &row->number);
+    iso_number_map_put(&engine->store.row_of, iso_number_pair(table, parts), number);
     rowsets_order_add(engine, number);
     return number;
 }
 
 struct rowsets_cell *rowsets_find_cell(const struct iso_rowsets *engine, uint32_t row, uint32_t column)
 {
-    for (uint32_t at = engine->rows[row].cells; at != ISO_NONE; at = engine->cells[at].next)
-        if (engine->cells[at].column == column)
-            return &engine->cells[at];
+    for (uint32_t at = engine->store.rows[row].cells; at != ISO_NONE; at = engine->store.cells[at].next)
+        if (engine->store.cells[at].column == column)
+            return &engine->store.cells[at];
     return NULL;
 }
 
@@ -114,33 +114,34 @@ struct rowsets_cell *rowsets_cell(struct iso_rowsets *engine, uint32_t row, uint
     struct rowsets_cell *found = rowsets_find_cell(engine, row, column);
     if (found)
         return found;
-    uint32_t added = new_cell(engine, column), own = engine->rows[row].cells;
-    engine->cells[added].next = engine->cells[own].next;
-    engine->cells[own].next = added;
-    return &engine->cells[added];
+    uint32_t added = new_cell(engine, column), own = engine->store.rows[row].cells;
+    engine->store.cells[added].next = engine->store.cells[own].next;
+    engine->store.cells[own].next = added;
+    return &engine->store.cells[added];
 }
 
 /* ---- versions ---- */
 
 static void free_block(struct iso_rowsets *engine, uint32_t first, uint8_t class)
 {
-    engine->versions[first].tid = engine->free_version[class];
-    engine->free_version[class] = first;
-    engine->version_slots -= 1u << class;
+    engine->store.versions[first].tid = engine->store.free_version[class];
+    engine->store.free_version[class] = first;
+    engine->store.version_slots -= 1u << class;
 }
 
 static uint32_t new_block(struct iso_rowsets *engine, uint8_t class)
 {
-    uint32_t first = engine->free_version[class], size = 1u << class;
-    engine->version_slots += size;
+    uint32_t first = engine->store.free_version[class], size = 1u << class;
+    engine->store.version_slots += size;
     if (first != ISO_NONE) {
-        engine->free_version[class] = engine->versions[first].tid;
+        engine->store.free_version[class] = engine->store.versions[first].tid;
         return first;
     }
-    ISO_RESERVE_COLUMN(engine->versions, (size_t)engine->version_count + size, engine->version_capacity);
-    first = engine->version_count;
-    memset(&engine->versions[first], 0, size * sizeof *engine->versions);
-    engine->version_count += size;
+    ISO_RESERVE_COLUMN(engine->store.versions, (size_t)engine->store.version_count + size,
+                       engine->store.version_capacity);
+    first = engine->store.version_count;
+    memset(&engine->store.versions[first], 0, size * sizeof *engine->store.versions);
+    engine->store.version_count += size;
     return first;
 }
 
@@ -157,9 +158,9 @@ bool rowsets_is_behind(const struct iso_rowsets *engine, const struct rowsets_ve
 
 static void drop_versions(struct iso_rowsets *engine, struct rowsets_cell *cell, uint32_t count)
 {
-    struct rowsets_version *versions = engine->versions + cell->first;
+    struct rowsets_version *versions = engine->store.versions + cell->first;
     cell->count -= count;
-    engine->living -= count;
+    engine->store.living -= count;
     memmove(versions, versions + count, cell->count * sizeof *versions);
 }
 
@@ -172,10 +173,11 @@ bool rowsets_outlives(const struct iso_rowsets *engine, const struct rowsets_ver
 /* What the row's cells held when it was deleted, which nobody will see any more. */
 static void forget_cells(struct iso_rowsets *engine, uint32_t own, struct rowsets_version deletion)
 {
-    for (uint32_t at = engine->cells[own].next; at != ISO_NONE; at = engine->cells[at].next) {
-        struct rowsets_cell *cell = &engine->cells[at];
+    for (uint32_t at = engine->store.cells[own].next; at != ISO_NONE; at = engine->store.cells[at].next) {
+        struct rowsets_cell *cell = &engine->store.cells[at];
         uint32_t count = 0;
-        while (count < cell->count && !rowsets_outlives(engine, &engine->versions[cell->first + count], &deletion))
+        while (count < cell->count &&
+               !rowsets_outlives(engine, &engine->store.versions[cell->first + count], &deletion))
             count++;
         if (count)
             drop_versions(engine, cell, count);
@@ -186,15 +188,15 @@ static void forget_cells(struct iso_rowsets *engine, uint32_t own, struct rowset
 /* Of the versions below the floor the newest is kept. */
 static void forget_older(struct iso_rowsets *engine, struct rowsets_cell *cell)
 {
-    const struct rowsets_version *versions = engine->versions + cell->first;
+    const struct rowsets_version *versions = engine->store.versions + cell->first;
     uint32_t below = 0, drop;
-    while (below < cell->count && versions[below].cts < engine->floor)
+    while (below < cell->count && versions[below].cts < engine->time.floor)
         below++;
     drop = below ? below - 1 : 0;
     for (uint32_t i = drop; !cell->column && i-- > 0;) {
         if (versions[i].value != ISO_ABSENT)
             continue;
-        forget_cells(engine, (uint32_t)(cell - engine->cells), versions[i]);
+        forget_cells(engine, (uint32_t)(cell - engine->store.cells), versions[i]);
         break;
     }
     if (drop)
@@ -210,7 +212,8 @@ static void shrink(struct iso_rowsets *engine, struct rowsets_cell *cell)
     if (cell->first == ISO_NONE || class == cell->class)
         return;
     uint32_t first = new_block(engine, class);
-    memcpy(engine->versions + first, engine->versions + cell->first, cell->count * sizeof *engine->versions);
+    memcpy(engine->store.versions + first, engine->store.versions + cell->first,
+           cell->count * sizeof *engine->store.versions);
     free_block(engine, cell->first, cell->class);
     cell->first = first;
     cell->class = class;
@@ -218,10 +221,10 @@ static void shrink(struct iso_rowsets *engine, struct rowsets_cell *cell)
 
 void rowsets_sweep(struct iso_rowsets *engine, uint64_t steps)
 {
-    steps = steps < engine->cell_count ? steps : engine->cell_count;
+    steps = steps < engine->store.cell_count ? steps : engine->store.cell_count;
     for (; steps > 0; steps--) {
-        engine->hand = engine->hand + 1 < engine->cell_count ? engine->hand + 1 : 0;
-        struct rowsets_cell *cell = &engine->cells[engine->hand];
+        engine->store.hand = engine->store.hand + 1 < engine->store.cell_count ? engine->store.hand + 1 : 0;
+        struct rowsets_cell *cell = &engine->store.cells[engine->store.hand];
         if (cell->column == ISO_NONE || cell->first == ISO_NONE)
             continue;
         if (cell->count > 1)
@@ -242,7 +245,8 @@ static void make_room(struct iso_rowsets *engine, struct rowsets_cell *cell)
     if (cell->count <= (1u << cell->class) / 2) /* else the next one looked again soon */
         return;
     uint32_t first = new_block(engine, cell->class + 1);
-    memcpy(engine->versions + first, engine->versions + cell->first, cell->count * sizeof *engine->versions);
+    memcpy(engine->store.versions + first, engine->store.versions + cell->first,
+           cell->count * sizeof *engine->store.versions);
     free_block(engine, cell->first, cell->class ++);
     cell->first = first;
 }
@@ -251,7 +255,7 @@ struct rowsets_target rowsets_target(struct iso_rowsets *engine, uint32_t table,
 {
     struct rowsets_target target = {.table = table, .row = rowsets_row(engine, table, parts), .column = column};
     const struct rowsets_cell *cell = rowsets_cell(engine, target.row, column);
-    target.cell = (uint32_t)(cell - engine->cells);
+    target.cell = (uint32_t)(cell - engine->store.cells);
     return target;
 }
 
@@ -259,27 +263,27 @@ struct rowsets_target rowsets_target(struct iso_rowsets *engine, uint32_t table,
 static bool is_touch(const struct iso_rowsets *engine, const struct rowsets_cell *cell,
                      const struct rowsets_version *version)
 {
-    return engine->in_order && !cell->column && cell->count && version->value != ISO_ABSENT &&
+    return engine->store.in_order && !cell->column && cell->count && version->value != ISO_ABSENT &&
            cell->newest == version->value;
 }
 
 bool rowsets_put_version(struct iso_rowsets *engine, struct rowsets_target target, struct rowsets_version version)
 {
-    struct rowsets_cell *cell = &engine->cells[target.cell];
-    struct rowsets_column *column = &engine->tables[target.table].columns[target.column];
+    struct rowsets_cell *cell = &engine->store.cells[target.cell];
+    struct rowsets_column *column = &engine->store.tables[target.table].columns[target.column];
     column->first_cts = version.cts < column->first_cts ? version.cts : column->first_cts;
     if (is_touch(engine, cell, &version))
         return false;
     make_room(engine, cell);
-    engine->put++;
-    struct rowsets_version *versions = engine->versions + cell->first;
+    engine->store.put++;
+    struct rowsets_version *versions = engine->store.versions + cell->first;
     uint32_t at = cell->count++;
     for (; at && rowsets_is_behind(engine, &versions[at - 1], &version); at--)
         versions[at] = versions[at - 1];
     versions[at] = version;
     cell->newest = versions[cell->count - 1].value;
-    engine->living++;
-    if (target.column && engine->tables[target.table].index_count)
+    engine->store.living++;
+    if (target.column && engine->store.tables[target.table].index_count)
         rowsets_index_value(engine, target, version.value);
     if (target.column)
         return false;
@@ -288,15 +292,15 @@ bool rowsets_put_version(struct iso_rowsets *engine, struct rowsets_target targe
         return !is_last || !at || versions[at - 1].value == ISO_ABSENT;
     if (!is_last)
         rowsets_index_loosen(engine, target);
-    engine->rows[target.row].was_deleted = true;
-    iso_heap_push(&engine->dead, version.cts, iso_number_pair(engine->rows[target.row].serial, target.row));
+    engine->store.rows[target.row].was_deleted = true;
+    iso_heap_push(&engine->store.dead, version.cts, iso_number_pair(engine->store.rows[target.row].serial, target.row));
     return false;
 }
 
 const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engine, const struct rowsets_cell *cell,
                                                  uint64_t bound, iso_atom but)
 {
-    const struct rowsets_version *versions = engine->versions + cell->first;
+    const struct rowsets_version *versions = engine->store.versions + cell->first;
     uint32_t low = 0, high = cell->count;
     if (high && versions[high - 1].cts < bound) {
         low = high;
@@ -318,36 +322,36 @@ const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engin
 
 void rowsets_add_candidate(struct iso_rowsets *engine, uint32_t row, struct rowsets_candidate candidate)
 {
-    uint32_t number = engine->free_candidate;
+    uint32_t number = engine->outcomes.free_candidate;
     if (number != ISO_NONE) {
-        engine->free_candidate = engine->candidates[number].next;
+        engine->outcomes.free_candidate = engine->outcomes.candidates[number].next;
     } else {
-        ISO_GROW(engine->candidates, engine->candidate_count, engine->candidate_capacity);
-        number = engine->candidate_count++;
+        ISO_GROW(engine->outcomes.candidates, engine->outcomes.candidate_count, engine->outcomes.candidate_capacity);
+        number = engine->outcomes.candidate_count++;
     }
-    candidate.next = engine->rows[row].candidates;
-    engine->candidates[number] = candidate;
-    engine->rows[row].candidates = number;
+    candidate.next = engine->store.rows[row].candidates;
+    engine->outcomes.candidates[number] = candidate;
+    engine->store.rows[row].candidates = number;
 }
 
 void rowsets_drop_all_candidates(struct iso_rowsets *engine, uint32_t row)
 {
-    while (engine->rows[row].candidates != ISO_NONE)
-        rowsets_drop_candidates(engine, row, engine->candidates[engine->rows[row].candidates].unknown);
+    while (engine->store.rows[row].candidates != ISO_NONE)
+        rowsets_drop_candidates(engine, row, engine->outcomes.candidates[engine->store.rows[row].candidates].unknown);
 }
 
 void rowsets_drop_candidates(struct iso_rowsets *engine, uint32_t row, uint32_t unknown)
 {
-    for (uint32_t *place = &engine->rows[row].candidates; *place != ISO_NONE;) {
+    for (uint32_t *place = &engine->store.rows[row].candidates; *place != ISO_NONE;) {
         uint32_t number = *place;
-        struct rowsets_candidate *candidate = &engine->candidates[number];
+        struct rowsets_candidate *candidate = &engine->outcomes.candidates[number];
         if (candidate->unknown != unknown) {
             place = &candidate->next;
             continue;
         }
         *place = candidate->next;
-        *candidate = (struct rowsets_candidate){.next = engine->free_candidate, .unknown = ISO_NONE};
-        engine->free_candidate = number;
+        *candidate = (struct rowsets_candidate){.next = engine->outcomes.free_candidate, .unknown = ISO_NONE};
+        engine->outcomes.free_candidate = number;
     }
 }
 
@@ -355,37 +359,37 @@ void rowsets_drop_candidates(struct iso_rowsets *engine, uint32_t row, uint32_t 
 
 void rowsets_free_row(struct iso_rowsets *engine, uint32_t number)
 {
-    struct rowsets_row *row = &engine->rows[number];
+    struct rowsets_row *row = &engine->store.rows[number];
     rowsets_order_remove(engine, number);
-    iso_number_map_remove(&engine->row_of, iso_number_pair(row->table, row->parts));
+    iso_number_map_remove(&engine->store.row_of, iso_number_pair(row->table, row->parts));
     for (uint32_t at = row->cells, next; at != ISO_NONE; at = next) {
-        struct rowsets_cell *cell = &engine->cells[at];
+        struct rowsets_cell *cell = &engine->store.cells[at];
         next = cell->next;
-        engine->living -= cell->count;
-        engine->living_cells--;
+        engine->store.living -= cell->count;
+        engine->store.living_cells--;
         if (cell->first != ISO_NONE)
             free_block(engine, cell->first, cell->class);
         *cell = (struct rowsets_cell){
-            .next = engine->free_cell, .column = ISO_NONE, .first = ISO_NONE, .serial = cell->serial + 1};
-        engine->free_cell = at;
+            .next = engine->store.free_cell, .column = ISO_NONE, .first = ISO_NONE, .serial = cell->serial + 1};
+        engine->store.free_cell = at;
     }
-    *row = (struct rowsets_row){.table = ISO_NONE, .cells = engine->free_row, .serial = row->serial + 1};
-    engine->free_row = number;
+    *row = (struct rowsets_row){.table = ISO_NONE, .cells = engine->store.free_row, .serial = row->serial + 1};
+    engine->store.free_row = number;
 }
 
 /* The row was deleted below the floor, and nothing of it came later. */
 static bool is_forgotten(const struct iso_rowsets *engine, uint32_t number)
 {
-    const struct rowsets_row *row = &engine->rows[number];
-    const struct rowsets_cell *own = &engine->cells[row->cells];
+    const struct rowsets_row *row = &engine->store.rows[number];
+    const struct rowsets_cell *own = &engine->store.cells[row->cells];
     if (row->candidates != ISO_NONE || !own->count)
         return false;
-    const struct rowsets_version *last = &engine->versions[own->first + own->count - 1];
-    if (last->value != ISO_ABSENT || last->cts >= engine->floor)
+    const struct rowsets_version *last = &engine->store.versions[own->first + own->count - 1];
+    if (last->value != ISO_ABSENT || last->cts >= engine->time.floor)
         return false;
-    for (uint32_t at = own->next; at != ISO_NONE; at = engine->cells[at].next) {
-        const struct rowsets_cell *cell = &engine->cells[at];
-        if (cell->count && engine->versions[cell->first + cell->count - 1].cts >= engine->floor)
+    for (uint32_t at = own->next; at != ISO_NONE; at = engine->store.cells[at].next) {
+        const struct rowsets_cell *cell = &engine->store.cells[at];
+        if (cell->count && engine->store.versions[cell->first + cell->count - 1].cts >= engine->time.floor)
             return false;
     }
     return true;
@@ -393,10 +397,10 @@ static bool is_forgotten(const struct iso_rowsets *engine, uint32_t number)
 
 void rowsets_forget_dead(struct iso_rowsets *engine)
 {
-    while (engine->dead.count && engine->dead.items[0].key < engine->floor) {
-        uint64_t item = iso_heap_pop(&engine->dead).value;
+    while (engine->store.dead.count && engine->store.dead.items[0].key < engine->time.floor) {
+        uint64_t item = iso_heap_pop(&engine->store.dead).value;
         uint32_t number = (uint32_t)item, serial = (uint32_t)(item >> 32);
-        const struct rowsets_row *row = &engine->rows[number];
+        const struct rowsets_row *row = &engine->store.rows[number];
         if (row->table != ISO_NONE && row->serial == serial && is_forgotten(engine, number))
             rowsets_free_row(engine, number);
     }
@@ -404,18 +408,18 @@ void rowsets_forget_dead(struct iso_rowsets *engine)
 
 void rowsets_release_store(struct iso_rowsets *engine)
 {
-    for (uint32_t i = 0; i < engine->table_count; i++) {
-        iso_free(engine->tables[i].columns);
-        iso_free(engine->tables[i].chunks);
-        iso_free(engine->tables[i].altered);
-        rowsets_release_indexes(&engine->tables[i]);
+    for (uint32_t i = 0; i < engine->store.table_count; i++) {
+        iso_free(engine->store.tables[i].columns);
+        iso_free(engine->store.tables[i].chunks);
+        iso_free(engine->store.tables[i].altered);
+        rowsets_release_indexes(&engine->store.tables[i]);
     }
-    iso_free(engine->tables);
-    iso_column_free(engine->rows, engine->row_capacity * sizeof *engine->rows);
-    iso_column_free(engine->cells, engine->cell_capacity * sizeof *engine->cells);
-    iso_column_free(engine->versions, engine->version_capacity * sizeof *engine->versions);
-    iso_free(engine->candidates);
-    iso_number_map_release(&engine->table_of);
-    iso_number_map_release(&engine->row_of);
-    iso_heap_release(&engine->dead);
+    iso_free(engine->store.tables);
+    iso_column_free(engine->store.rows, engine->store.row_capacity * sizeof *engine->store.rows);
+    iso_column_free(engine->store.cells, engine->store.cell_capacity * sizeof *engine->store.cells);
+    iso_column_free(engine->store.versions, engine->store.version_capacity * sizeof *engine->store.versions);
+    iso_free(engine->outcomes.candidates);
+    iso_number_map_release(&engine->store.table_of);
+    iso_number_map_release(&engine->store.row_of);
+    iso_heap_release(&engine->store.dead);
 }

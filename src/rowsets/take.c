@@ -14,7 +14,7 @@
 static void look_key_up(struct iso_rowsets *engine, struct rowsets_known *known, iso_atom key)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
-    struct iso_json_text text = rowsets_text(&engine->history->atoms, key, buffer), row, column;
+    struct iso_json_text text = rowsets_text(&engine->block.history->atoms, key, buffer), row, column;
     bool is_cell = text.at && iso_cell_key_split(text, &row, &column);
     const char *slash = text.at && row.length ? memchr(row.at, '/', row.length) : NULL;
     *known = (struct rowsets_known){.table = ISO_NONE, .cell = ISO_NONE};
@@ -35,54 +35,56 @@ static void look_plain_key_up(struct iso_rowsets *engine, struct rowsets_known *
 {
     *known = (struct rowsets_known){.table = rowsets_plain(engine) + 1,
                                     .cell = ISO_NONE,
-                                    .parts = iso_atoms_copy(&engine->atoms, &engine->history->atoms, key)};
+                                    .parts = iso_atoms_copy(&engine->atoms, &engine->block.history->atoms, key)};
 }
 
 /* What the block's key is as a row of all keys. */
 static struct rowsets_known *plain_key_of(struct iso_rowsets *engine, uint32_t key)
 {
-    if (key >= engine->plain_count) {
-        uint32_t count = engine->history->key_count;
-        ISO_RESERVE(engine->plain, count, engine->plain_capacity);
-        memset(engine->plain + engine->plain_count, 0, (count - engine->plain_count) * sizeof *engine->plain);
-        engine->plain_count = count;
+    if (key >= engine->block.plain_count) {
+        uint32_t count = engine->block.history->key_count;
+        ISO_RESERVE(engine->block.plain, count, engine->block.plain_capacity);
+        memset(engine->block.plain + engine->block.plain_count, 0,
+               (count - engine->block.plain_count) * sizeof *engine->block.plain);
+        engine->block.plain_count = count;
     }
-    struct rowsets_known *known = &engine->plain[key];
+    struct rowsets_known *known = &engine->block.plain[key];
     if (!known->table)
-        look_plain_key_up(engine, known, engine->history->key_atom[key]);
+        look_plain_key_up(engine, known, engine->block.history->key_atom[key]);
     return known;
 }
 
 /* What the block's key is; NULL: no row's. */
 static struct rowsets_known *key_of(struct iso_rowsets *engine, uint32_t key)
 {
-    if (key >= engine->known_count) {
-        uint32_t count = engine->history->key_count;
-        ISO_RESERVE(engine->known, count, engine->known_capacity);
-        memset(engine->known + engine->known_count, 0, (count - engine->known_count) * sizeof *engine->known);
-        engine->known_count = count;
+    if (key >= engine->block.known_count) {
+        uint32_t count = engine->block.history->key_count;
+        ISO_RESERVE(engine->block.known, count, engine->block.known_capacity);
+        memset(engine->block.known + engine->block.known_count, 0,
+               (count - engine->block.known_count) * sizeof *engine->block.known);
+        engine->block.known_count = count;
     }
-    struct rowsets_known *known = &engine->known[key];
+    struct rowsets_known *known = &engine->block.known[key];
     if (!known->table)
-        look_key_up(engine, known, engine->history->key_atom[key]);
+        look_key_up(engine, known, engine->block.history->key_atom[key]);
     return known->table == ISO_NONE ? NULL : known;
 }
 
 static struct rowsets_target target_of(struct iso_rowsets *engine, struct rowsets_known *known)
 {
     struct rowsets_target target = {known->table - 1, known->row, known->column, known->cell};
-    if (known->cell != ISO_NONE && engine->cells[known->cell].serial == known->serial)
+    if (known->cell != ISO_NONE && engine->store.cells[known->cell].serial == known->serial)
         return target;
     target = rowsets_target(engine, known->table - 1, known->column, known->parts);
     known->row = target.row;
     known->cell = target.cell;
-    known->serial = engine->cells[target.cell].serial;
+    known->serial = engine->store.cells[target.cell].serial;
     return target;
 }
 
 static iso_atom copy_atom(struct iso_rowsets *engine, iso_atom atom)
 {
-    return iso_atoms_copy(&engine->atoms, &engine->history->atoms, atom);
+    return iso_atoms_copy(&engine->atoms, &engine->block.history->atoms, atom);
 }
 
 /* ---- times ---- */
@@ -115,9 +117,9 @@ static struct times times_of(const struct iso_history *history, uint32_t transac
 /* As an exclusive bound: from when the transaction had the key to itself. */
 static uint64_t opened_at(const struct iso_rowsets *engine, const struct times *times, uint32_t operation)
 {
-    uint8_t kind = engine->history->kind[operation];
+    uint8_t kind = engine->block.history->kind[operation];
     if (kind & ISO_OPERATION_OTS)
-        return engine->history->ots[operation] + 1;
+        return engine->block.history->ots[operation] + 1;
     if (kind & ISO_OPERATION_LOCK)
         return ROWSETS_LOCK;
     if (times->has_sts || engine->options.level == ISO_SER)
@@ -130,12 +132,12 @@ static uint64_t opened_at(const struct iso_rowsets *engine, const struct times *
 /* The transaction's write of the register, new or known. */
 static struct rowsets_write *write_of(struct iso_rowsets *engine, uint32_t key, struct rowsets_known *known)
 {
-    if (known->mark == engine->mark)
-        return &engine->writes[known->write];
-    known->mark = engine->mark;
-    known->write = engine->write_count;
-    ISO_GROW(engine->writes, engine->write_count, engine->write_capacity);
-    struct rowsets_write *write = &engine->writes[engine->write_count++];
+    if (known->mark == engine->block.mark)
+        return &engine->block.writes[known->write];
+    known->mark = engine->block.mark;
+    known->write = engine->block.write_count;
+    ISO_GROW(engine->block.writes, engine->block.write_count, engine->block.write_capacity);
+    struct rowsets_write *write = &engine->block.writes[engine->block.write_count++];
     *write =
         (struct rowsets_write){.table = known->table - 1, .column = known->column, .parts = known->parts, .key = key};
     return write;
@@ -143,38 +145,39 @@ static struct rowsets_write *write_of(struct iso_rowsets *engine, uint32_t key, 
 
 static void clear_writes(struct iso_rowsets *engine)
 {
-    engine->write_count = 0;
-    if (++engine->mark)
+    engine->block.write_count = 0;
+    if (++engine->block.mark)
         return;
-    for (uint32_t i = 0; i < engine->known_count; i++)
-        engine->known[i].mark = 0;
-    for (uint32_t i = 0; i < engine->plain_count; i++)
-        engine->plain[i].mark = 0;
-    engine->mark = 1;
+    for (uint32_t i = 0; i < engine->block.known_count; i++)
+        engine->block.known[i].mark = 0;
+    for (uint32_t i = 0; i < engine->block.plain_count; i++)
+        engine->block.plain[i].mark = 0;
+    engine->block.mark = 1;
 }
 
 /* What the transaction wrote to cells of a row before it deleted it. */
 static void forget_cells(struct iso_rowsets *engine, const struct rowsets_write *row)
 {
-    for (uint32_t i = 0; i < engine->write_count; i++)
-        if (engine->writes[i].table == row->table && engine->writes[i].parts == row->parts && engine->writes[i].column)
-            engine->writes[i].value = iso_value_unknown(&engine->atoms, ISO_UNJUDGED_UNKNOWN_VALUE);
+    for (uint32_t i = 0; i < engine->block.write_count; i++)
+        if (engine->block.writes[i].table == row->table && engine->block.writes[i].parts == row->parts &&
+            engine->block.writes[i].column)
+            engine->block.writes[i].value = iso_value_unknown(&engine->atoms, ISO_UNJUDGED_UNKNOWN_VALUE);
 }
 
 /* Something came that queries may have to see which were judged by their deadlines already. */
 static void note_change(struct iso_rowsets *engine, uint32_t table, uint64_t cts)
 {
-    engine->tables[table].changes += cts < engine->tables[table].judged_below;
+    engine->store.tables[table].changes += cts < engine->store.tables[table].judged_below;
 }
 
 static void note_write_of(struct iso_rowsets *engine, const struct times *times, uint32_t operation,
                           struct rowsets_known *known, bool is_plain)
 {
-    const struct iso_history *history = engine->history;
+    const struct iso_history *history = engine->block.history;
     uint8_t kind = iso_kind_of(history, operation);
-    uint32_t before = engine->write_count;
+    uint32_t before = engine->block.write_count;
     struct rowsets_write *write = write_of(engine, history->key[operation], known);
-    bool is_new = engine->write_count > before;
+    bool is_new = engine->block.write_count > before;
     write->is_plain = is_plain;
     write->is_list |= kind == ISO_APPEND;
     if (is_new)
@@ -188,7 +191,7 @@ static void note_write_of(struct iso_rowsets *engine, const struct times *times,
 
 static void note_write(struct iso_rowsets *engine, const struct times *times, uint32_t operation)
 {
-    const struct iso_history *history = engine->history;
+    const struct iso_history *history = engine->block.history;
     uint8_t kind = iso_kind_of(history, operation);
     uint32_t key = history->key[operation];
     struct rowsets_known *known = kind == ISO_WRITE || kind == ISO_DELETE ? key_of(engine, key) : NULL;
@@ -200,34 +203,34 @@ static void note_write(struct iso_rowsets *engine, const struct times *times, ui
 
 static void note_writes(struct iso_rowsets *engine, uint32_t transaction, const struct times *times)
 {
-    const struct iso_history *history = engine->history;
+    const struct iso_history *history = engine->block.history;
     clear_writes(engine);
     if (!(history->flags[transaction] & ISO_WRITES))
         return;
     for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++)
-        if (iso_kind_writes(history->kind[o]) && history->key[o] < engine->known_count)
-            __builtin_prefetch(&engine->known[history->key[o]], 1);
+        if (iso_kind_writes(history->kind[o]) && history->key[o] < engine->block.known_count)
+            __builtin_prefetch(&engine->block.known[history->key[o]], 1);
     for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++)
         note_write(engine, times, o);
 }
 
 static struct rowsets_known *known_of(const struct iso_rowsets *engine, const struct rowsets_write *write)
 {
-    return write->is_plain ? &engine->plain[write->key] : &engine->known[write->key];
+    return write->is_plain ? &engine->block.plain[write->key] : &engine->block.known[write->key];
 }
 
 /* Cells lie anywhere: all of them are asked for before the first is needed. */
 ISO_FETCH fetch_cells(const struct iso_rowsets *engine)
 {
-    for (uint32_t i = 0; i < engine->write_count; i++) {
-        const struct rowsets_known *known = known_of(engine, &engine->writes[i]);
+    for (uint32_t i = 0; i < engine->block.write_count; i++) {
+        const struct rowsets_known *known = known_of(engine, &engine->block.writes[i]);
         if (known->cell != ISO_NONE)
-            __builtin_prefetch(&engine->cells[known->cell], 1);
+            __builtin_prefetch(&engine->store.cells[known->cell], 1);
     }
-    for (uint32_t i = 0; i < engine->write_count; i++) {
-        const struct rowsets_known *known = known_of(engine, &engine->writes[i]);
-        if (known->cell != ISO_NONE && known->column && engine->cells[known->cell].first != ISO_NONE)
-            __builtin_prefetch(&engine->versions[engine->cells[known->cell].first], 1);
+    for (uint32_t i = 0; i < engine->block.write_count; i++) {
+        const struct rowsets_known *known = known_of(engine, &engine->block.writes[i]);
+        if (known->cell != ISO_NONE && known->column && engine->store.cells[known->cell].first != ISO_NONE)
+            __builtin_prefetch(&engine->store.versions[engine->store.cells[known->cell].first], 1);
     }
 }
 
@@ -237,13 +240,13 @@ static void put_versions(struct iso_rowsets *engine, const struct rowsets_write 
 {
     for (uint32_t i = 0; i < count; i++) {
         const struct rowsets_write *write = &writes[i];
-        if (engine->tables[write->table].is_given_up)
+        if (engine->store.tables[write->table].is_given_up)
             continue;
         note_change(engine, write->table, cts);
         struct rowsets_target target = write->key == ISO_NONE
                                            ? rowsets_target(engine, write->table, write->column, write->parts)
                                            : target_of(engine, known_of(engine, write));
-        engine->rows[target.row].is_list |= write->is_list;
+        engine->store.rows[target.row].is_list |= write->is_list;
         struct rowsets_version version = {cts, write->opened == ROWSETS_LOCK ? cts : write->opened, tid, ISO_ABSENT};
         if (write->is_reborn)
             rowsets_put_version(engine, target, version);
@@ -255,14 +258,15 @@ static void put_versions(struct iso_rowsets *engine, const struct rowsets_write 
 
 void rowsets_take_versions(struct iso_rowsets *engine, uint32_t transaction)
 {
-    const struct iso_history *history = engine->history;
+    const struct iso_history *history = engine->block.history;
     struct times times = times_of(history, transaction);
     engine->stats.transactions++;
     if (!times.has_cts || !(history->flags[transaction] & ISO_WRITES))
         return;
     note_writes(engine, transaction, &times);
     fetch_cells(engine);
-    put_versions(engine, engine->writes, engine->write_count, copy_atom(engine, history->tid[transaction]), times.cts);
+    put_versions(engine, engine->block.writes, engine->block.write_count, copy_atom(engine, history->tid[transaction]),
+                 times.cts);
 }
 
 /* ---- queries ---- */
@@ -288,7 +292,7 @@ static bool set_moment(const struct iso_rowsets *engine, struct rowsets_query *q
 static void take_rows(struct iso_rowsets *engine, struct rowsets_query *query, const struct iso_range *set,
                       uint32_t header)
 {
-    const struct iso_history *history = engine->history;
+    const struct iso_history *history = engine->block.history;
     query->rows = set->count > 1 ? iso_allocate(set->count * sizeof *query->rows) : NULL;
     for (uint32_t o = header + 1; o < header + set->count; o++) {
         struct rowsets_known *known = key_of(engine, history->key[o]);
@@ -307,7 +311,7 @@ static bool lies_in(const struct iso_history *history, const struct iso_range *s
 /* What its transaction names, in the set or elsewhere, is judged as reads and writes of it (iso_history_imply_own). */
 static void take_named(struct iso_rowsets *engine, struct rowsets_query *query, const struct iso_range *set)
 {
-    const struct iso_history *history = engine->history;
+    const struct iso_history *history = engine->block.history;
     uint32_t first = history->first_operation[set->transaction], end = history->first_operation[set->transaction + 1];
     query->rows = end > first ? iso_allocate((end - first) * sizeof *query->rows) : NULL;
     for (uint32_t o = first; o < end; o++)
@@ -317,12 +321,12 @@ static void take_named(struct iso_rowsets *engine, struct rowsets_query *query, 
 
 static void take_owns(struct iso_rowsets *engine, struct rowsets_query *query)
 {
-    for (uint32_t i = 0; i < engine->write_count; i++)
-        query->own_count += engine->writes[i].table == query->table_number;
+    for (uint32_t i = 0; i < engine->block.write_count; i++)
+        query->own_count += engine->block.writes[i].table == query->table_number;
     query->owns = query->own_count ? iso_allocate(query->own_count * sizeof *query->owns) : NULL;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < engine->write_count; i++) {
-        const struct rowsets_write *write = &engine->writes[i];
+    for (uint32_t i = 0; i < engine->block.write_count; i++) {
+        const struct rowsets_write *write = &engine->block.writes[i];
         if (write->table == query->table_number)
             query->owns[count++] = (struct rowsets_own){write->parts, write->column, write->value, write->is_reborn};
     }
@@ -331,19 +335,19 @@ static void take_owns(struct iso_rowsets *engine, struct rowsets_query *query)
 static bool set_table(struct iso_rowsets *engine, struct rowsets_query *query, const struct iso_range *set)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
-    struct iso_json_text table = rowsets_text(&engine->history->atoms, set->table, buffer);
+    struct iso_json_text table = rowsets_text(&engine->block.history->atoms, set->table, buffer);
     query->is_range = set->form == ISO_SET_RANGE;
     if (!query->is_range && (!table.at || !set->count))
         return false;
     query->table_number = query->is_range ? rowsets_plain(engine) : rowsets_table(engine, table.at, table.length);
-    query->table = engine->tables[query->table_number].name;
+    query->table = engine->store.tables[query->table_number].name;
     return true;
 }
 
 static struct rowsets_query *take_query(struct iso_rowsets *engine, const struct iso_range *set,
                                         const struct times *times, uint32_t transaction, bool is_known)
 {
-    const struct iso_history *history = engine->history;
+    const struct iso_history *history = engine->block.history;
     uint32_t header = history->first_operation[transaction] + set->first;
     struct rowsets_query *query = iso_allocate_zeroed(1, sizeof *query);
     bool is_range = set->form == ISO_SET_RANGE;
@@ -385,7 +389,7 @@ static void take_all(struct iso_rowsets *engine, uint32_t transaction, bool is_k
                      void (*take)(struct iso_rowsets *engine, void *context, struct rowsets_query *query),
                      void *context)
 {
-    const struct iso_history *history = engine->history;
+    const struct iso_history *history = engine->block.history;
     uint32_t end, next = iso_history_sets_of(history, transaction, &end), first = history->first_operation[transaction],
                   o = first;
     struct times times = times_of(history, transaction);
@@ -417,7 +421,7 @@ static void enqueue(struct iso_rowsets *engine, void *context, struct rowsets_qu
 
 void rowsets_take_queries(struct iso_rowsets *engine, uint32_t transaction)
 {
-    if (engine->history->ranges.count)
+    if (engine->block.history->ranges.count)
         take_all(engine, transaction, true, enqueue, NULL);
 }
 
@@ -425,46 +429,46 @@ void rowsets_take_queries(struct iso_rowsets *engine, uint32_t transaction)
 
 static void keep_query(struct iso_rowsets *engine, void *context, struct rowsets_query *query)
 {
-    struct rowsets_unknown *unknown = &engine->unknowns[*(const uint32_t *)context];
+    struct rowsets_unknown *unknown = &engine->outcomes.unknowns[*(const uint32_t *)context];
     ISO_GROW(unknown->queries, unknown->query_count, unknown->query_capacity);
     unknown->queries[unknown->query_count++] = query;
 }
 
 static uint32_t new_unknown(struct iso_rowsets *engine)
 {
-    uint32_t number = engine->free_unknowns;
+    uint32_t number = engine->outcomes.free_unknowns;
     if (number != ISO_NONE) {
-        engine->free_unknowns = engine->unknowns[number].write_count;
+        engine->outcomes.free_unknowns = engine->outcomes.unknowns[number].write_count;
     } else {
-        ISO_GROW(engine->unknowns, engine->unknown_count, engine->unknown_capacity);
-        number = engine->unknown_count++;
+        ISO_GROW(engine->outcomes.unknowns, engine->outcomes.unknown_count, engine->outcomes.unknown_capacity);
+        number = engine->outcomes.unknown_count++;
     }
-    engine->unknowns[number] = (struct rowsets_unknown){.tid = ISO_ABSENT};
+    engine->outcomes.unknowns[number] = (struct rowsets_unknown){.tid = ISO_ABSENT};
     return number;
 }
 
 void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction)
 {
-    const struct iso_history *history = engine->history;
+    const struct iso_history *history = engine->block.history;
     iso_atom tid = copy_atom(engine, history->tid[transaction]);
     struct times times = times_of(history, transaction);
-    if (iso_number_map_get(&engine->unknown_of, tid) != ISO_NUMBER_NONE)
+    if (iso_number_map_get(&engine->outcomes.unknown_of, tid) != ISO_NUMBER_NONE)
         return;
     uint32_t number = new_unknown(engine);
-    iso_number_map_put(&engine->unknown_of, tid, number);
-    engine->unknowns[number].tid = tid;
-    engine->unknowns[number].start = times.has_sts ? times.sts : 0;
+    iso_number_map_put(&engine->outcomes.unknown_of, tid, number);
+    engine->outcomes.unknowns[number].tid = tid;
+    engine->outcomes.unknowns[number].start = times.has_sts ? times.sts : 0;
     engine->stats.open_unknown++;
     if (history->ranges.count)
         take_all(engine, transaction, false, keep_query, &number);
     note_writes(engine, transaction, &times);
-    struct rowsets_unknown *unknown = &engine->unknowns[number];
-    for (uint32_t i = 0; i < engine->write_count; i++) {
-        const struct rowsets_write *write = &engine->writes[i];
+    struct rowsets_unknown *unknown = &engine->outcomes.unknowns[number];
+    for (uint32_t i = 0; i < engine->block.write_count; i++) {
+        const struct rowsets_write *write = &engine->block.writes[i];
         ISO_GROW(unknown->writes, unknown->write_count, unknown->write_capacity);
         unknown->writes[unknown->write_count] = *write;
         unknown->writes[unknown->write_count++].key = ISO_NONE;
-        if (engine->tables[write->table].is_given_up)
+        if (engine->store.tables[write->table].is_given_up)
             continue;
         note_change(engine, write->table, 0);
         uint32_t row = rowsets_row(engine, write->table, write->parts);
@@ -477,17 +481,17 @@ void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction)
 
 static bool is_empty(const struct iso_rowsets *engine, uint32_t row)
 {
-    if (engine->rows[row].candidates != ISO_NONE)
+    if (engine->store.rows[row].candidates != ISO_NONE)
         return false;
-    for (uint32_t at = engine->rows[row].cells; at != ISO_NONE; at = engine->cells[at].next)
-        if (engine->cells[at].count || engine->cells[at].has_initial)
+    for (uint32_t at = engine->store.rows[row].cells; at != ISO_NONE; at = engine->store.cells[at].next)
+        if (engine->store.cells[at].count || engine->store.cells[at].has_initial)
             return false;
     return true;
 }
 
 static void settle_writes(struct iso_rowsets *engine, uint32_t number, bool committed, uint64_t cts)
 {
-    const struct rowsets_unknown *unknown = &engine->unknowns[number];
+    const struct rowsets_unknown *unknown = &engine->outcomes.unknowns[number];
     for (uint32_t i = 0; i < unknown->write_count; i++) {
         const struct rowsets_write *write = &unknown->writes[i];
         uint32_t row = rowsets_find_row(engine, write->table, write->parts);
@@ -525,21 +529,21 @@ bool iso_rowsets_resolve(struct iso_rowsets *engine, const struct iso_atoms *ato
                          uint64_t cts)
 {
     iso_atom tid = iso_atoms_copy(&engine->atoms, atoms, atom);
-    uint32_t number = iso_number_map_get(&engine->unknown_of, tid);
+    uint32_t number = iso_number_map_get(&engine->outcomes.unknown_of, tid);
     if (number == ISO_NUMBER_NONE)
         return false;
     settle_writes(engine, number, committed, cts);
-    struct rowsets_unknown unknown = engine->unknowns[number];
+    struct rowsets_unknown unknown = engine->outcomes.unknowns[number];
     engine->stats.open_unknown--;
     engine->stats.transactions += committed;
-    iso_number_map_remove(&engine->unknown_of, tid);
-    engine->unknowns[number] = (struct rowsets_unknown){.tid = ISO_ABSENT, .write_count = 0};
+    iso_number_map_remove(&engine->outcomes.unknown_of, tid);
+    engine->outcomes.unknowns[number] = (struct rowsets_unknown){.tid = ISO_ABSENT, .write_count = 0};
     settle_queries(engine, &unknown, committed, cts);
     iso_free(unknown.writes);
     iso_free(unknown.queries);
     rowsets_wake(engine, number);
-    engine->unknowns[number].write_count = engine->free_unknowns;
-    engine->free_unknowns = number;
+    engine->outcomes.unknowns[number].write_count = engine->outcomes.free_unknowns;
+    engine->outcomes.free_unknowns = number;
     return true;
 }
 
@@ -547,13 +551,13 @@ bool iso_rowsets_resolve(struct iso_rowsets *engine, const struct iso_atoms *ato
 
 void iso_rowsets_block(struct iso_rowsets *engine, const struct iso_history *history)
 {
-    engine->history = history;
-    engine->known_count = engine->plain_count = 0;
+    engine->block.history = history;
+    engine->block.known_count = engine->block.plain_count = 0;
 }
 
 void iso_rowsets_add(struct iso_rowsets *engine, uint32_t transaction)
 {
-    uint8_t status = iso_status_of(engine->history, transaction);
+    uint8_t status = iso_status_of(engine->block.history, transaction);
     if (status == ISO_UNKNOWN) {
         rowsets_take_unknown(engine, transaction);
     } else if (status == ISO_COMMITTED) {
@@ -564,15 +568,15 @@ void iso_rowsets_add(struct iso_rowsets *engine, uint32_t transaction)
 
 static void set_initial(struct iso_rowsets *engine, struct rowsets_known *known, iso_atom value, bool is_list)
 {
-    if (engine->tables[known->table - 1].is_given_up)
+    if (engine->store.tables[known->table - 1].is_given_up)
         return;
     note_change(engine, known->table - 1, 0);
     struct rowsets_target target = target_of(engine, known);
-    struct rowsets_cell *cell = &engine->cells[target.cell];
+    struct rowsets_cell *cell = &engine->store.cells[target.cell];
     cell->has_initial = true;
     cell->initial = copy_atom(engine, value);
-    engine->tables[known->table - 1].columns[known->column].has_initial = true;
-    engine->rows[target.row].is_list |= is_list;
+    engine->store.tables[known->table - 1].columns[known->column].has_initial = true;
+    engine->store.rows[target.row].is_list |= is_list;
     rowsets_index_loosen(engine, target);
 }
 
@@ -595,24 +599,24 @@ bool iso_rowsets_initial(struct iso_rowsets *engine, iso_atom key, iso_atom valu
 void iso_rowsets_unknown_keys(struct iso_rowsets *engine)
 {
     uint32_t number = rowsets_plain(engine); /* tables move */
-    engine->tables[number].is_whole = false;
+    engine->store.tables[number].is_whole = false;
     note_change(engine, number, 0);
 }
 
 void iso_rowsets_whole(struct iso_rowsets *engine)
 {
     engine->options.initial_is_known = true; /* of tables that are still to come */
-    for (uint32_t i = 0; i < engine->table_count; i++) {
-        if (!engine->tables[i].is_whole)
+    for (uint32_t i = 0; i < engine->store.table_count; i++) {
+        if (!engine->store.tables[i].is_whole)
             note_change(engine, i, 0);
-        engine->tables[i].is_whole |= !engine->tables[i].is_plain;
+        engine->store.tables[i].is_whole |= !engine->store.tables[i].is_plain;
     }
 }
 
 void iso_rowsets_altered(struct iso_rowsets *engine, struct iso_json_text name, uint64_t cts)
 {
     uint32_t number = rowsets_table(engine, name.at, name.length); /* tables move */
-    struct rowsets_table *table = &engine->tables[number];
+    struct rowsets_table *table = &engine->store.tables[number];
     ISO_GROW(table->altered, table->altered_count, table->altered_capacity);
     table->altered[table->altered_count++] = cts;
     note_change(engine, number, 0);

@@ -14,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/base64.h"
 #include "base/memory.h"
@@ -24,7 +22,6 @@
 #include "connectors/history/record.h"
 #include "connectors/ticdc/ticdc.h"
 #include "connectors/yugabyte/yugabyte.h"
-#include "pipeline/archive.h"
 #include "pipeline/pipeline.h"
 #include "rowsets/rowsets.h"
 #include "tests/support/arguments.h"
@@ -32,6 +29,7 @@
 #include "tests/support/feed_ticdc.h"
 #include "tests/support/feed_yugabyte.h"
 #include "tests/support/random.h"
+#include "tests/support/restored.h"
 
 enum {
     TRANSACTIONS = 24,
@@ -855,22 +853,9 @@ static void check_books(struct run *run, const struct iso_pipeline *pipeline)
     iso_text_release(&text);
 }
 
-/* As a restart does. */
-static void restore(struct run *run, struct iso_pipeline **pipeline, struct iso_error *error)
+static struct iso_pipeline *open_again(void *context)
 {
-    struct iso_archive archive;
-    int state = memfd_create("state", MFD_CLOEXEC);
-    iso_archive_save(&archive, state, "state", error);
-    iso_pipeline_archive(&archive, *pipeline);
-    iso_archive_close(&archive);
-    iso_pipeline_free(*pipeline);
-    *pipeline = open_pipeline(run);
-    if (lseek(state, 0, SEEK_SET) < 0)
-        abort();
-    iso_archive_restore(&archive, state, "state", error);
-    iso_pipeline_archive(&archive, *pipeline);
-    iso_archive_close(&archive);
-    close(state);
+    return open_pipeline(context);
 }
 
 static void give_messages(struct run *run, struct iso_pipeline **place, const struct feed *feed, char *const *lines,
@@ -908,7 +893,7 @@ static void give_messages(struct run *run, struct iso_pipeline **place, const st
             if (error->status == ISO_OK)
                 check_books(run, *place);
             if (error->status == ISO_OK && random_percent(&saves, 5))
-                restore(run, place, error);
+                *place = test_restored(*place, open_again, run, error);
         }
     }
 }

@@ -17,8 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "chronos/chronos.h"
@@ -27,7 +25,6 @@
 #include "connectors/history/record.h"
 #include "connectors/ticdc/ticdc.h"
 #include "connectors/yugabyte/yugabyte.h"
-#include "pipeline/archive.h"
 #include "pipeline/pipeline.h"
 #include "tests/support/arguments.h"
 #include "tests/support/carriage.h"
@@ -37,6 +34,7 @@
 #include "tests/support/feed_yugabyte.h"
 #include "tests/support/random.h"
 #include "tests/support/random_history.h"
+#include "tests/support/restored.h"
 
 enum { DEFAULT_HISTORIES = 400, DEFAULT_RESTORES = 5, MAX_REPORTS = 3, CLIENT_INPUTS = 1, LINE = 4096 };
 
@@ -350,22 +348,22 @@ static void give_file(struct carriage *carriage, struct iso_pipeline *pipeline, 
     iso_history_release(&history);
 }
 
-/* A new pipeline with the state of this one, through an archive. */
+struct opening {
+    struct carriage *carriage;
+    bool file;
+};
+
+static struct iso_pipeline *open_again(void *context)
+{
+    const struct opening *opening = context;
+    return open_pipeline(opening->carriage, opening->file);
+}
+
+/* A new pipeline with the state of this one. */
 static void restore(struct carriage *carriage, struct iso_pipeline **pipeline, bool file, struct iso_error *error)
 {
-    struct iso_archive archive;
-    int state = memfd_create("state", MFD_CLOEXEC);
-    iso_archive_save(&archive, state, "state", error);
-    iso_pipeline_archive(&archive, *pipeline);
-    iso_archive_close(&archive);
-    iso_pipeline_free(*pipeline);
-    *pipeline = open_pipeline(carriage, file);
-    if (lseek(state, 0, SEEK_SET) < 0)
-        abort();
-    iso_archive_restore(&archive, state, "state", error);
-    iso_pipeline_archive(&archive, *pipeline);
-    iso_archive_close(&archive);
-    close(state);
+    struct opening opening = {carriage, file};
+    *pipeline = test_restored(*pipeline, open_again, &opening, error);
     carriage->statistics->restored++;
 }
 

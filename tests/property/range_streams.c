@@ -11,19 +11,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "chronos/chronos.h"
 #include "connectors/history/record.h"
 #include "formats/write_history.h"
-#include "pipeline/archive.h"
 #include "pipeline/pipeline.h"
 #include "tests/support/arguments.h"
 #include "tests/support/capture.h"
 #include "tests/support/random_history.h"
 #include "tests/support/random_sets.h"
+#include "tests/support/restored.h"
 
 enum { FOUND = 512, TEXT = 3 * PLAIN_TEXT + 64, PARTITIONS = 3, MAX_REPORTS = 3 };
 
@@ -181,23 +179,9 @@ static struct iso_pipeline *open_pipeline(struct trial *trial)
     return pipeline;
 }
 
-/* As a restart does. */
-static void restore(struct trial *trial, struct iso_pipeline **pipeline, struct iso_error *error)
+static struct iso_pipeline *open_again(void *context)
 {
-    struct iso_archive archive;
-    int state = memfd_create("state", MFD_CLOEXEC);
-    iso_archive_save(&archive, state, "state", error);
-    iso_pipeline_archive(&archive, *pipeline);
-    iso_archive_close(&archive);
-    iso_pipeline_free(*pipeline);
-    *pipeline = open_pipeline(trial);
-    if (lseek(state, 0, SEEK_SET) < 0)
-        abort();
-    iso_archive_restore(&archive, state, "state", error);
-    iso_pipeline_archive(&archive, *pipeline);
-    iso_archive_close(&archive);
-    close(state);
-    statistics.restored++;
+    return open_pipeline(context);
 }
 
 /* When it may still change something: committed ones by their commit, others as soon as they start. */
@@ -310,7 +294,8 @@ static void give_messages(struct trial *trial, struct sending *sending, struct i
         if (random_percent(random, 10)) {
             send(sending, error);
             if (error->status == ISO_OK)
-                restore(trial, &sending->pipeline, error);
+                sending->pipeline = test_restored(sending->pipeline, open_again, trial, error);
+            statistics.restored++;
         }
     }
     send(sending, error);

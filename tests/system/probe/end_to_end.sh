@@ -2,7 +2,7 @@
 # isochron probe and tick beside a change stream: PostgreSQL -> Debezium -> Kafka. What the probe publishes (--to) and what the connector
 # brings are judged together by watch, and hold; doctor finds the set-up ready. TAP on stdout.
 #
-#   ISOCHRON=build/isochron WORKLOAD=build/postgres-workload tests/system/probe/chain.sh
+#   ISOCHRON=build/isochron WORKLOAD=build/postgres-workload tests/system/probe/end_to_end.sh
 set -u
 here=$(cd "$(dirname "$0")/../postgres" && pwd) # what chain.sh goes by
 isochron=$(realpath "${ISOCHRON:-$here/../../../build/isochron}")
