@@ -501,10 +501,8 @@ void chronos_judge_guarantees(struct chronos_shard *shard)
 {
     const struct iso_history *history = shard->history;
     size_t room = (size_t)history->transaction_count + 2;
-    struct knowing knowing = {.shard = shard,
-                              .history = history,
-                              .index = shard->check->index,
-                              .level = shard->check->options->level};
+    struct knowing knowing = {
+        .shard = shard, .history = history, .index = shard->check->index, .level = shard->check->options->level};
     knowing.run = iso_allocate_zeroed(room, sizeof *knowing.run);
     knowing.number = iso_allocate_zeroed(room, sizeof *knowing.number);
     knowing.limit = iso_allocate_zeroed(room, sizeof *knowing.limit);
