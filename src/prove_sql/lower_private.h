@@ -51,7 +51,6 @@ struct unique {
 };
 
 struct check {
-    char *name;
     const PgQuery__Node *node;
 };
 
@@ -225,7 +224,7 @@ static inline size_t place_of(const struct lowering *lowering, int32_t location)
 }
 /* A node that is not known, by its own place where it has one. */
 void refuse_node(struct lowering *lowering, const PgQuery__Node *node, const char *what);
-/* What people call a node's kind: "a sub-select", "LIKE". */
+/* The first location of a node and of what is below it; -1: none has one. */
 int32_t location_of(const PgQuery__Node *node);
 
 /* ---- values.c: makers that fold constants ---- */
@@ -279,7 +278,7 @@ void release_combos(struct combos *combos);
 void choose_rows(struct from *from, const struct combos *combos, uint32_t combo);
 /* Whether the conditions of a FROM let at most one row through: they fix a key of each table. */
 bool at_most_one(struct lowering *lowering, const struct from *from);
-/* What is not in the subset; true: nothing of it. */
+/* Refuses what is not in the subset; true: nothing was. */
 bool plain_select(struct lowering *lowering, const PgQuery__SelectStmt *select);
 bool is_aggregated(const PgQuery__SelectStmt *select);
 struct table *find_table(struct lowering *lowering, const PgQuery__RangeVar *range);
@@ -333,7 +332,7 @@ uint32_t find_variable(const struct lowering *lowering, const char *name);
 /* A statement begins. */
 void begin_script(struct lowering *lowering);
 void note_use(struct lowering *lowering, size_t place, uint32_t variable);
-/* What psql is told of it, in the words of the format: %E is the bytes from `first` to `last`, with variables by value. */
+/* What psql is told of it: bytes of the file, with the values of psql's variables for those of the function. */
 void put_assignment(struct lowering *lowering, uint32_t variable, uint32_t first, uint32_t last);
 void put_condition(struct lowering *lowering, uint32_t first, uint32_t last, const char *what);
 void put_number(struct lowering *lowering, uint32_t variable, const char *value);

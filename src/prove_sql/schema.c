@@ -6,12 +6,6 @@
 
 /* ---- tables ---- */
 
-static void copy_name(struct lowering *lowering, char **name, const char *text)
-{
-    (void)lowering;
-    *name = iso_copy_text(text, strlen(text));
-}
-
 static struct unique *add_unique(struct table *table)
 {
     ISO_GROW(table->uniques, table->unique_count, table->unique_capacity);
@@ -69,7 +63,7 @@ static void read_constraint(struct lowering *lowering, struct table *table, cons
         return;
     case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK:
         ISO_GROW(table->checks, table->check_count, table->check_capacity);
-        table->checks[table->check_count++] = (struct check){NULL, constraint->raw_expr};
+        table->checks[table->check_count++] = (struct check){constraint->raw_expr};
         return;
     case PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY:
     case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE:
@@ -112,7 +106,7 @@ static void read_column_definition(struct lowering *lowering, struct table *tabl
         refuse(lowering, place, "COLLATE: not in the subset that can be proved");
     struct column *column = &table->columns[table->column_count++];
     *column = (struct column){.flag = NONE, .known = {1, 0}, .grown = {1, 0}, .frozen = {1, 0}};
-    copy_name(lowering, &column->name, definition->colname);
+    column->name = iso_copy_text(definition->colname, strlen(definition->colname));
     column->type = type_of(lowering, definition->type_name, &column->serial);
     column->not_null = column->serial;
     for (size_t i = 0; i < definition->n_constraints && !failed(lowering); i++)
@@ -134,7 +128,7 @@ static void read_table(struct lowering *lowering, const PgQuery__CreateStmt *cre
     ISO_GROW(lowering->tables, lowering->table_count, lowering->table_capacity);
     struct table *table = &lowering->tables[lowering->table_count++];
     *table = (struct table){.span = lowering->span};
-    copy_name(lowering, &table->name, create->relation->relname);
+    table->name = iso_copy_text(create->relation->relname, strlen(create->relation->relname));
     for (int pass = 0; pass < 2; pass++) /* constraints of the table may name columns that come after them */
         for (size_t i = 0; i < create->n_table_elts && !failed(lowering); i++) {
             const PgQuery__Node *element = create->table_elts[i];
@@ -331,7 +325,7 @@ static void read_parameters(struct lowering *lowering, struct function *function
         enum type type = type_of(lowering, parameter->arg_type, NULL);
         function->parameter_types[function->parameters] = type;
         function->arguments[function->parameters] = (struct interval){1, 0};
-        copy_name(lowering, &function->parameter_names[function->parameters++], parameter->name);
+        function->parameter_names[function->parameters++] = iso_copy_text(parameter->name, strlen(parameter->name));
     }
 }
 
@@ -344,7 +338,7 @@ static void read_function(struct lowering *lowering, const PgQuery__CreateFuncti
     ISO_GROW(lowering->functions, lowering->function_count, lowering->function_capacity);
     struct function *function = &lowering->functions[lowering->function_count++];
     *function = (struct function){.span = lowering->span};
-    copy_name(lowering, &function->name, name);
+    function->name = iso_copy_text(name, strlen(name));
     bool plpgsql = false;
     for (size_t i = 0; i < create->n_options; i++) {
         const PgQuery__DefElem *option = create->options[i]->def_elem;
