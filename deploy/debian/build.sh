@@ -84,6 +84,15 @@ pack isochron "$(needs isochron usr/bin/isochron)"
 root=$work/debian/isochron-proxy
 install -D "$build/isochron-proxy" "$root/usr/bin/isochron-proxy"
 strip --strip-unneeded -R .comment -R .note "$root/usr/bin/isochron-proxy"
+# Its manual is its help.
+install -d "$root/usr/share/man/man1"
+{
+    printf '.TH ISOCHRON-PROXY 1 "" "isochron %s" "User Commands"\n.SH NAME\nisochron-proxy \\- record what clients of PostgreSQL read\n' "$version"
+    printf '.SH SYNOPSIS\n.nf\n'
+    "$build/isochron-proxy" --help | sed '1s/^usage: //; s/\\/\\e/g; s/-/\\-/g; s/^[.'"'"']/\\\&&/; /^Examples$/s/.*/.fi\n.SH EXAMPLES\n.nf/'
+    printf '.fi\n.SH SEE ALSO\n.BR isochron (1)\n'
+} | gzip -9n >"$root/usr/share/man/man1/isochron-proxy.1.gz"
+chmod 644 "$root/usr/share/man/man1/isochron-proxy.1.gz"
 bill isochron-proxy application usr/bin/isochron-proxy "/$libdir/libpg_query.a" "/$libdir/libprotobuf-c.a"
 install -D -m 644 deploy/systemd/isochron-proxy.service "$root/lib/systemd/system/isochron-proxy.service"
 install -D -m 644 docs/proxy.md "$root/usr/share/doc/isochron-proxy/proxy.md"

@@ -64,9 +64,9 @@ static const struct app_option options[] = {
                   "Record only this table, as schema.table or table. May be given often;\n"
                   "without it all tables that a change stream can have."),
     APP_ROW_CHOICE("record", "all|snapshots", PLACE(record),
-                   "all: transactions of every level, and statements outside of transactions:\n"
-                   "for watch --level rc. snapshots: those at REPEATABLE READ and SERIALIZABLE\n"
-                   "alone, which is what --level si and ser can judge."),
+                   "all: transactions of every level, and statements outside of transactions.\n"
+                   "snapshots: those at REPEATABLE READ and SERIALIZABLE alone: watch refuses\n"
+                   "records without a snapshot."),
     APP_ROW_TEXT("sid", "TEXT", PLACE(sid),
                  "What ids of sessions begin with; by default the machine's name, the\n"
                  "process and its start. Must differ between proxies of one topic."),

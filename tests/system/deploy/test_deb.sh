@@ -12,8 +12,8 @@ plan 20
 command -v dpkg-shlibdeps >/dev/null || { for i in $(seq 20); do skip "package" "there is no dpkg-dev"; done; exit; }
 mapfile -t packages < <(deploy/debian/build.sh "${BUILD:-build}" 2>"$work/err")
 package=${packages[0]}
-[ ${#packages[@]} = 4 ] && [ -s "$package" ] && [ ! -s "$work/err" ]
-result $? "make deb: the program, two libraries, and what one links them with" || sed 's/^/# /' "$work/err"
+[ ${#packages[@]} = 5 ] && [ -s "$package" ] && [ ! -s "$work/err" ]
+result $? "make deb: the program, the proxy, two libraries, and what one links them with" || sed 's/^/# /' "$work/err"
 dpkg-deb -I "$package" | grep -q '^ Depends: .*librdkafka1.*libzstd1.*libcurl4 .*libmicrohttpd12 '
 result $? "its dependencies are those of the program" || dpkg-deb -I "$package" | sed 's/^/# /'
 for library in libisochron1:libzstd1 libisochron-recorder1:librdkafka1 libisochron-dev:libisochron1.*libisochron-recorder1; do
@@ -42,7 +42,7 @@ for library in libisochron1 libisochron-recorder1; do
 done >"$work/log" 2>&1
 [ "$(sort -u "$work/log")" = true ]
 result $? "each library has its own" || sed 's/^/# /' "$work/log"
-(cd "$(dirname "$package")" && sha256sum --quiet -c SHA256SUMS && [ "$(wc -l <SHA256SUMS)" = 7 ]) >"$work/log" 2>&1
+(cd "$(dirname "$package")" && sha256sum --quiet -c SHA256SUMS && [ "$(wc -l <SHA256SUMS)" = 9 ]) >"$work/log" 2>&1
 result $? "checksums of all fit" || sed 's/^/# /' "$work/log"
 if command -v lintian >/dev/null; then
     lintian --fail-on warning,error --allow-root "${packages[@]}" >"$work/lintian" 2>&1 && ! grep -q '^[EW]:' "$work/lintian"

@@ -83,4 +83,22 @@ result $? "until it is switched on again"
 result $? "what it says of itself has no values in it"
 proxy_stop
 result $? "SIGTERM ends it"
+
+# ---- a broker that is away, and kill -9 ----
+
+proxy_start --buffer 65536 --to kafka:away -X bootstrap.servers=127.0.0.1:1
+pgbench -q -i -s 1 -p "$direct" >"$work/init" 2>&1
+pgbench -n -S -c 4 -t 500 -p "$through" >"$work/away" 2>&1 && grep -q 'processed: 2000/2000' "$work/away" &&
+    [ "$(metric records_dropped_full_total)" -gt 0 ]
+result $? "a broker that is away costs the application nothing: records are dropped and counted"
+kill -9 $proxy_process
+wait $proxy_process
+proxy_start --to "$work/killed.jsonl"
+pgbench -n -S -c 4 -T 30 -p "$through" >"$work/null" 2>&1 &
+reader=$!
+until [ "$(metric records_written_total)" -gt 100 ]; do sleep 0.1; done
+kill -9 $proxy_process
+wait $proxy_process $reader
+jq -e .tid "$work/killed.jsonl" >"$work/tids" && [ "$(wc -l <"$work/tids")" -gt 100 ]
+result $? "kill -9 leaves whole records"
 plan $number
