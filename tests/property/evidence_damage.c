@@ -176,10 +176,11 @@ static bool is_confirmed(struct run *run, const char *text, size_t length, struc
     return status == ISO_OK;
 }
 
-/* Damage that may leave other evidence. Of an order: events that change places and nothing else, an event
- * less, or in place of another, of a transaction of unknown outcome, another level at which it does, another writer
- * of a value that several wrote; choices of writers are said twice, or elsewhere. Of a reject: names that are as true as those that they replace; lemmas, literals and edges in another order; what is said twice.
- * Nothing is left out without harm, but at the weak levels, whose proofs are not trimmed. */
+/* Damage that may leave other evidence. Of an order: events that change places and nothing else, an event less, or in
+ * place of another, of a transaction of unknown outcome, another level at which it does, another writer of a value that
+ * several wrote; choices of writers are said twice, or elsewhere. Of a reject: names that are as true as those that they
+ * replace; lemmas, literals and edges in another order; what is said twice. Nothing is left out without harm, but at the
+ * weak levels, whose proofs are not trimmed. */
 static bool may_be_evidence(const struct run *run, enum damage damage, const char *name,
                             const struct iso_evidence *evidence)
 {
