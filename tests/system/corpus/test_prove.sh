@@ -1,12 +1,12 @@
 #!/bin/bash
 # What `isochron prove` writes beside its verdicts, of every program of tests/data/prove. The history of each counterexample is
-# accepted by `check` at its level, and rejected at each stronger level that holds, if the program has no locks (pc and psi are judged
-# by timestamps, which only their own histories have). The proof of all that holds is confirmed by `verify`, and not once a line is
+# accepted by `check` at its level, and rejected at each stronger level that holds, if the program has no locks; so it is at pc once its
+# timestamps are gone, when check searches for an order. (psi is judged by timestamps, which only its own histories have.) The proof of all that holds is confirmed by `verify`, and not once a line is
 # missing. z3, where it is installed, says the same of the question as text.
 . "$(dirname "$0")/common.sh"
 levels=(ser si psi pc cc ra rc)
-declare -A stronger=([ser]="" [si]=ser [rc]=ser [psi]="si ser" [pc]="si ser" [cc]="si ser" [ra]="cc si ser")
-accepted=0 rejected=0 confirmed=0 answered=0 wrong=0
+declare -A stronger=([ser]="" [si]=ser [rc]=ser [psi]="pc si ser" [pc]="si ser" [cc]="pc si ser" [ra]="cc pc si ser")
+accepted=0 rejected=0 searched=0 confirmed=0 answered=0 wrong=0
 
 complain() {
     echo "# $*"
@@ -21,10 +21,15 @@ histories() { # NAME
         level=$(basename "$file" .jsonl)
         "$ISOCHRON" check --quiet --level "$level" "$file" >"$scratch/out" 2>&1 || complain "$1: check refuses the history of $level"
         accepted=$((accepted + 1))
+        sed -E 's/,"sts":[0-9]+,"cts":[0-9]+//' "$file" >"$scratch/untimed"
+        if [ "$level" = pc ]; then
+            "$ISOCHRON" check --quiet --level pc "$scratch/untimed" >"$scratch/out" 2>&1 || complain "$1: check refuses the history of pc without timestamps"
+            searched=$((searched + 1))
+        fi
         grep -q 'lock ' "$root/tests/data/prove/$1.iso" && continue
         for strong in ${stronger[$level]}; do
             [ "${verdict[$strong]}" = + ] || continue
-            "$ISOCHRON" check --quiet --level "$strong" "$file" >"$scratch/out" 2>&1
+            "$ISOCHRON" check --quiet --level "$strong" "$scratch/untimed" >"$scratch/out" 2>&1
             [ $? = 1 ] || complain "$1: check accepts the history of $level at $strong"
             rejected=$((rejected + 1))
         done
@@ -52,6 +57,6 @@ while read -r name signs; do
     histories "$name"
     proofs "$name"
 done <"$root/tests/data/prove/verdicts.txt"
-[ $wrong = 0 ] && [ $accepted -ge 100 ] && [ $rejected -ge 80 ] && [ $confirmed -ge 60 ] && echo -n "ok" || echo -n "not ok"
-echo " 1 - programs: $accepted histories accepted, $rejected rejected, $confirmed proofs confirmed, $answered answers of z3 alike"
+[ $wrong = 0 ] && [ $accepted -ge 100 ] && [ $searched -ge 20 ] && [ $rejected -ge 80 ] && [ $confirmed -ge 60 ] && echo -n "ok" || echo -n "not ok"
+echo " 1 - programs: $accepted histories accepted, $searched without timestamps, $rejected rejected, $confirmed proofs confirmed, $answered answers of z3 alike"
 echo "1..1"
