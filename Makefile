@@ -438,7 +438,7 @@ documents: $(BUILD)/isochron.1 $(COMPLETIONS) ## Make the man page, completions,
 # program's need not be position-independent as a shared library's must; what a library needs of a module is taken from an
 # archive of all of it. Nothing is visible but what the headers declare, in the static libraries as well.
 ABI := 1
-LIBRARY_MODULES := base history predicate verdict chronos aion rowsets spill solver polygraph bytes native formats values evidence report join pipeline judge
+LIBRARY_MODULES := base history predicate verdict chronos aion rowsets spill solver polygraph weak bytes native formats values evidence report join pipeline judge
 INTERFACES := $(foreach library,isochron isochron-recorder,$(BUILD)/lib/lib$(library).so.$(ABI) $(BUILD)/lib/lib$(library).a)
 independent = $(patsubst %.c,$(BUILD)/lib/obj/%.o,$(1))
 ISOCHRON_OBJECTS := $(call independent,$(wildcard src/library/*.c))

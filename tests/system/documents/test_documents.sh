@@ -27,7 +27,7 @@ man -l "$work/isochron.1" | col -b >"$work/page"
 isochron --help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p' >"$work/commands"
 missing=
 while read -r command; do
-    for option in $(isochron "$command" --help | grep -o -E '^  (-., )?--[a-z-]+' | grep -o -E -e '--[a-z-]+'); do
+    for option in $(isochron "$command" --help | grep -o -E '^  (-., )?--[a-z0-9-]+' | grep -o -E -e '--[a-z0-9-]+'); do
         grep -q -E -e "^ +(-., )?$option( |\$)" "$work/page" || missing="$missing $command:$option"
     done
 done <"$work/commands"
@@ -66,7 +66,7 @@ proposes() { # EXPECTED WORD...
 proposes "check" che
 proposes "--level" check --lev
 proposes "ser" check --level se
-proposes "adya-si" check --level = ad
+proposes "gsi" check --level = gs
 proposes "aion auto chronos polygraph" check --engine ""
 proposes "native" gen -o x --format n
 proposes "" check --initial-file ""
@@ -81,16 +81,16 @@ proposes "" check history.j
 result $? "bash completes files where nothing else is proposed"
 
 if command -v fish >/dev/null; then
-    got=$(HOME=$work fish --no-config -c "source $work/script.fish; complete -C 'isochron check --level s'; complete -C 'isochron conv'" |
+    got=$(HOME=$work fish --no-config -c "source $work/script.fish; complete -C 'isochron check --level str'; complete -C 'isochron conv'" |
         cut -f1 | paste -sd' ')
-    [ "$got" = "ser si strict-ser strong-si convert" ]
+    [ "$got" = "strict-ser strongest strong-si convert" ]
     result $? "fish completes a value and a command" || echo "# $got"
 else
     skip "fish completes a value and a command" "there is no fish"
 fi
 if command -v zsh >/dev/null; then
-    got=$(HOME=$work zsh -f tests/system/documents/complete.zsh "$work/script.zsh" 'isochron check --level ad' 'isochron conv' 2>&1)
-    [ "$got" = "isochron check --level adya-si
+    got=$(HOME=$work zsh -f tests/system/documents/complete.zsh "$work/script.zsh" 'isochron check --level gs' 'isochron conv' 2>&1)
+    [ "$got" = "isochron check --level gsi
 isochron convert" ]
     result $? "zsh completes a value and a command" || echo "# $got"
 else
