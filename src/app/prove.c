@@ -12,6 +12,7 @@
 #include "prove/report.h"
 #include "prove_sql/psql.h"
 #include "prove_sql/read.h"
+#include "prove_sql/remedy.h"
 
 struct prove {
     const char *levels; /* names with commas between; NULL: all */
@@ -36,8 +37,8 @@ static const struct app_option options[] = {
                  "At ser, si and pc: ask by induction whether what holds for these\n"
                  "transactions holds for any number of them."),
     APP_ROW_FLAG("advise", PLACE(advise),
-                 "Say what would make it hold: the smallest set of reads to lock or of\n"
-                 "rows to update at rc and si, or the level."),
+                 "Say what would make it hold: the level; at rc and si the smallest set\n"
+                 "of reads to lock or of rows to update; in SQL also a unique index."),
     APP_ROW_COUNT("unroll", "K", PLACE(unroll), 1, 1000,
                   "Make K rounds of loops whose bounds are not constant. If more can be\n"
                   "reached, the verdict is undecided."),
@@ -176,6 +177,12 @@ static enum iso_status put_advice(struct app *app, struct prove *prove, struct i
 {
     struct iso_prove_advice advice[ISO_PROVE_LEVELS];
     spend_time(prove);
+    if (program->sql) {
+        text->used -= prove->json ? 2 : 0; /* "}" and a line's end, which come again */
+        iso_prove_sql_advise(program, &prove->options, result, prove->json, text);
+        iso_text_put(text, prove->json ? "}\n" : "");
+        return ISO_OK;
+    }
     enum iso_status status = iso_prove_advise(program, &prove->options, result, advice, &app->error);
     if (status == ISO_OK && prove->json) {
         text->used -= 2; /* "}" and a line's end, which come again */

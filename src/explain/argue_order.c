@@ -1,5 +1,6 @@
 /* CYCLE: no order of the transactions, argued as Elle does: T1 < T2, because ...; T2 < T1, because ..., a
- * contradiction. */
+ * contradiction. At the weak levels, where an order of the transactions is no order of what they saw, one read was wrong: the
+ * way to its reader comes first, as what made the version that it missed visible to it, and then the level's rule. */
 #include "explain/argument_private.h"
 
 #include <string.h>
@@ -8,10 +9,21 @@ struct edge {
     uint32_t from, to, key;
 };
 
+/* The reader's read of the key: where its reads differ (rc), the one that returned what the writer left. */
+static uint32_t read_from(const struct iso_history *history, uint32_t writer, uint32_t reader, uint32_t key)
+{
+    uint32_t first = argue_external_read(history, reader, key), write = argue_last_write(history, writer, key);
+    for (uint32_t o = first; first != ISO_NONE && write != ISO_NONE && o < history->first_operation[reader + 1]; o++) {
+        if (history->key[o] == key && iso_kind_of(history, o) == ISO_READ && history->value[o] == history->value[write])
+            return o;
+    }
+    return first;
+}
+
 /* The write of `writer` whose value `reader` read; its last write of the key if none can be distinguished. */
 static uint32_t write_that_was_read(const struct iso_history *history, uint32_t writer, uint32_t reader, uint32_t key)
 {
-    uint32_t read = argue_external_read(history, reader, key);
+    uint32_t read = read_from(history, writer, reader, key);
     for (uint32_t o = history->first_operation[writer + 1]; read != ISO_NONE && o-- > history->first_operation[writer];)
         if (history->key[o] == key && iso_kind_writes(history->kind[o]) && history->value[o] == history->value[read])
             return o;
@@ -21,7 +33,7 @@ static uint32_t write_that_was_read(const struct iso_history *history, uint32_t 
 static void put_read(struct iso_argument *argument, const struct edge *edge, const char *begin, const char *end)
 {
     const struct iso_history *history = argument->facts->history;
-    uint32_t read = argue_external_read(history, edge->to, edge->key);
+    uint32_t read = read_from(history, edge->from, edge->to, edge->key);
     uint32_t write = write_that_was_read(history, edge->from, edge->to, edge->key);
     if (read == ISO_NONE || write == ISO_NONE)
         argue_step(argument, "%s%T < %T, because %T wrote %k and %T read that%s.", begin, edge->from, edge->to,
@@ -84,6 +96,97 @@ static void put_edge(struct iso_argument *argument, const struct iso_claim_edge 
         argue_edge(argument, edge.from, edge.to, claimed->type, "%s", claimed->type);
 }
 
+/* ---- at the weak levels ---- */
+
+/* What makes a transaction visible to a reader, as a clause after "at LEVEL". */
+static const char *rule_of(const char *level)
+{
+    static const struct {
+        const char *level, *rule;
+    } rules[] = {
+        {"rc", "whom it has read from at an earlier operation"},
+        {"ra", "whom it reads from, and its session's earlier transactions"},
+        {"ryw", "its session's earlier transactions"},
+        {"mr", "whom its session's earlier transactions read from"},
+        {"mw", "whoever comes, in its session, before one that it reads from"},
+        {"wfr", "whom those that it reads from, or that came earlier in their sessions, had read from"},
+        {"pram",
+         "its session's earlier transactions, whom it or those read from, and who came in its session before these"},
+        {"cc", "whoever leads to it by sessions and reads"},
+        {"psi", "whoever leads to it by sessions, reads and overwritten versions"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if (!strcmp(rules[i].level, level))
+            return rules[i].rule;
+    }
+    return NULL;
+}
+
+/* The one rw edge of a cycle; ISO_NONE: there is none, or more than one. */
+static uint32_t only_missed(const struct iso_claims *claims, const struct iso_claim *claim)
+{
+    uint32_t found = ISO_NONE;
+    for (uint32_t i = claim->first_edge; i < claim->first_edge + claim->edge_count; i++) {
+        if (strcmp(claims->edges[i].type, "rw") != 0)
+            continue;
+        if (found != ISO_NONE || claims->edges[i].key == ISO_NONE)
+            return ISO_NONE;
+        found = i - claim->first_edge;
+    }
+    return found;
+}
+
+/* The read that missed the writer's version. At rc, where reads of a key may differ, it is not said which one is meant:
+ * ISO_NONE, unless they agree. */
+static uint32_t missing_read(const struct iso_history *history, uint32_t reader, uint32_t key, const char *level)
+{
+    uint32_t first = argue_external_read(history, reader, key);
+    for (uint32_t o = first; !strcmp(level, "rc") && first != ISO_NONE && o < history->first_operation[reader + 1];
+         o++) {
+        if (history->key[o] != key)
+            continue;
+        if (iso_kind_writes(history->kind[o]))
+            break;
+        if (history->value[o] != history->value[first])
+            return ISO_NONE;
+    }
+    return first;
+}
+
+static void put_missed(struct iso_argument *argument, const struct iso_claim_edge *edge, const char *level,
+                       const char *rule)
+{
+    const struct iso_history *history = argument->facts->history;
+    uint32_t read = missing_read(history, edge->from, edge->key, level);
+    uint32_t write = argue_last_write(history, edge->to, edge->key);
+    argue_step(
+        argument,
+        "So %T was visible to %T: at level %s a transaction sees %s, and of a key the last version that these left.",
+        edge->to, edge->from, level, rule);
+    if (read == ISO_NONE || write == ISO_NONE)
+        argue_step(argument, "However, %T read %k as it was before the write of %T: a contradiction.", edge->from,
+                   edge->key, edge->to);
+    else
+        argue_step(argument, "However, %T %W, not what %T had left there (%T %W) or a later version: a contradiction.",
+                   edge->from, read, edge->to, edge->to, write);
+    argue_edge(argument, edge->from, edge->to, edge->type, "%s %k", edge->type, edge->key);
+}
+
+/* From the missed writer to the reader, then the read. False: the argument is that of an order. */
+static bool put_visibility(struct iso_argument *argument)
+{
+    const struct iso_claim *claim = argument->claim;
+    const struct iso_claims *claims = argument->facts->claims;
+    const char *rule = claim->visibility ? rule_of(claim->visibility) : NULL;
+    uint32_t missed = rule ? only_missed(claims, claim) : ISO_NONE;
+    if (missed == ISO_NONE)
+        return false;
+    for (uint32_t i = 1; i < claim->edge_count; i++)
+        put_edge(argument, &claims->edges[claim->first_edge + (missed + i) % claim->edge_count], false);
+    put_missed(argument, &claims->edges[claim->first_edge + missed], claim->visibility, rule);
+    return true;
+}
+
 void argue_order(struct iso_argument *argument)
 {
     const struct iso_claim *claim = argument->claim;
@@ -98,7 +201,8 @@ void argue_order(struct iso_argument *argument)
                    "This rests on %u %s about orders and writers, which isochron check --evidence FILE lists and "
                    "isochron verify confirms.",
                    (uint64_t)claim->lemmas, claim->lemmas == 1 ? "conclusion" : "conclusions");
-    for (uint32_t i = 0; i < claim->edge_count; i++)
+    bool shown = put_visibility(argument);
+    for (uint32_t i = 0; i < claim->edge_count && !shown; i++)
         put_edge(argument, &claims->edges[claim->first_edge + i], i + 1 == claim->edge_count);
     if (!claim->edge_count)
         argue_step(

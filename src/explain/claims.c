@@ -282,9 +282,10 @@ static void take_moments(struct reading *reading, const struct iso_reported *rep
     const struct iso_history *history = reading->claims->history;
     const char *level = or_empty(reported->head.level);
     enum iso_level known;
-    if (iso_level_parse(level, strlen(level), &known) && iso_level_row(known)->shape == ISO_SHAPE_ARBITRATION &&
-        known != ISO_RC)
-        reading->claim.knowledge = iso_level_name(known);
+    if (iso_level_parse(level, strlen(level), &known) && iso_level_row(known)->shape == ISO_SHAPE_ARBITRATION) {
+        reading->claim.visibility = iso_level_name(known);
+        reading->claim.knowledge = known == ISO_RC ? NULL : reading->claim.visibility;
+    }
     reading->claim.has_moments = reported->moments.has_until;
     reading->claim.is_past = !strcmp(level, iso_level_name(ISO_STALE_READS));
     if (!reported->moments.has_until)

@@ -39,9 +39,10 @@ struct iso_claim_edge {
 
 struct iso_claim {
     const struct iso_wrong *wrong;
-    bool is_serial;                     /* its level is one of the serializable ones */
-    const char *knowledge;              /* its level, if that says which writers a read has to know of; else NULL */
-    bool has_moments, is_past;          /* a read with a choice of moments; at `stale` those up to the first one */
+    bool is_serial;            /* its level is one of the serializable ones */
+    const char *knowledge;     /* its level, if that says which writers a read has to know of; else NULL */
+    const char *visibility;    /* a cycle's: its level, if an order is no order of what was seen there; else NULL */
+    bool has_moments, is_past; /* a read with a choice of moments; at `stale` those up to the first one */
     uint64_t first_moment, last_moment; /* UINT64_MAX: without an end */
     bool is_tentative;                  /* may still be retracted */
     const char *doubt;                  /* why it may be wrong though final, as a sentence; NULL: no reason is known */

@@ -68,7 +68,7 @@ static bool is_bound(const struct search *search, uint32_t expression)
 static void add_candidate(struct search *search, uint32_t table, uint32_t index)
 {
     const struct iso_prove_table *of = &search->program->tables.list[table];
-    if (search->program->sql || is_bound(search, index))
+    if (is_bound(search, index))
         index = ISO_NONE;
     if (!of->rows || (index == ISO_NONE && of->rows > ROWS) || search->count == CANDIDATES || of->hidden)
         return;
@@ -128,27 +128,13 @@ static void look_through(struct search *search, uint32_t step)
     }
 }
 
-static void add_tables(struct search *search, uint32_t template)
-{
-    search->step = search->program->templates.list[template].block;
-    for (uint32_t i = 0; i < search->program->tables.count; i++)
-        for (uint32_t j = 0; j < search->program->instances.count; j++)
-            if (search->program->instances.list[j].template == template) {
-                add_candidate(search, i, search->program->tables.list[i].initial[0]);
-                break;
-            }
-}
-
 static void find_candidates(struct search *search)
 {
     for (uint32_t i = 0; i < search->program->templates.count; i++) {
         search->template = i;
         if (search->program->templates.list[i].block == ISO_NONE)
             continue;
-        if (search->program->sql) /* lowering has taken the reads of rows that nobody writes out of the program */
-            add_tables(search, i);
-        else
-            look_through(search, search->program->templates.list[i].block);
+        look_through(search, search->program->templates.list[i].block);
     }
     uint32_t locks = search->count;
     for (uint32_t i = 0; i < locks; i++) {
@@ -190,7 +176,7 @@ static uint32_t start_of(struct iso_prove_program *program, uint32_t template, u
     return step;
 }
 
-/* One lock or update, in front of a step; in SQL only if the row exists, which its first column says. */
+/* One lock or update, in front of a step. */
 static void insert(struct iso_prove_program *program, const struct iso_prove_remedy *remedy, uint32_t index,
                    uint32_t before)
 {
@@ -207,15 +193,6 @@ static void insert(struct iso_prove_program *program, const struct iso_prove_rem
     if (remedy->update) {
         uint32_t first = iso_prove_values(program, kept, columns);
         program->steps.list[claim].first_value = first;
-    }
-    if (program->sql) {
-        uint32_t exists = iso_prove_expression(program, ISO_PROVE_READ, remedy->table, index, 0, span);
-        uint32_t test = iso_prove_step(program, ISO_PROVE_IF, span);
-        program->steps.list[claim].continued = true;
-        program->steps.list[claim].where = exists;
-        program->steps.list[test].value = exists;
-        program->steps.list[test].block = claim;
-        claim = test;
     }
     link = link_to(program, remedy->template, before);
     assert(link);
@@ -342,7 +319,7 @@ static void put_remedy(const struct iso_prove_program *program, const struct iso
     iso_prove_place(program, program->steps.list[remedy->step].span.begin, &line, &column);
     iso_text_format(text, "%s %s", remedy->update ? "update" : "lock", table->name);
     if (remedy->index == ISO_NONE)
-        iso_text_put(text, program->sql ? " (the rows that it needs)" : table->rows > 1 ? " (all its cells)" : "");
+        iso_text_put(text, table->rows > 1 ? " (all its cells)" : "");
     else if (table->indexed && program->expressions.list[remedy->index].op == ISO_PROVE_CONSTANT)
         iso_text_format(text, "[%lld]", (long long)program->expressions.list[remedy->index].value);
     else if (table->indexed) {
@@ -350,11 +327,8 @@ static void put_remedy(const struct iso_prove_program *program, const struct iso
         iso_prove_put_span(program, text, program->expressions.list[remedy->index].span);
         iso_text_put(text, "]");
     }
-    if (program->sql)
-        iso_text_format(text, " at the start of %s", program->templates.list[remedy->template].name);
-    else
-        iso_text_format(text, " in %s, before %s:%u:%u", program->templates.list[remedy->template].name, program->file,
-                        line, column);
+    iso_text_format(text, " in %s, before %s:%u:%u", program->templates.list[remedy->template].name, program->file,
+                    line, column);
 }
 
 void iso_prove_put_advice(const struct iso_prove_program *program, const struct iso_prove_result *result,

@@ -3,7 +3,7 @@
  * Candidates are the cells that a transaction reads: a lock in front of the read (SELECT .. FOR UPDATE), which is asked
  * first, or an update of the cell to what it is, which conflicts with others of its kind where a lock does not (at si).
  * Each set of them, the small ones first, is put into the program, and the program is proved again; what is advised is
- * proved. In SQL a row that is absent is neither locked nor updated, as in PostgreSQL.
+ * proved. Programs of SQL have advice of their own (prove_sql/remedy.h).
  *
  * Threads: one at a time.
  */

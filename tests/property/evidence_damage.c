@@ -5,6 +5,9 @@
  * evidence is told below; all others never may. Evidence against a history is also held, whole and damaged,
  * against histories that differ by one operation and hold.
  *
+ * All levels of judging without timestamps take turns. At the weak ones the truth is every order tried against the axiom
+ * (tests/oracle/weak_oracle.h); damage to the members `op` and `saw` is counted by itself.
+ *
  * evidence_damage [--histories N] [--seed S]
  */
 #define _GNU_SOURCE
@@ -15,8 +18,12 @@
 
 #include "evidence/evidence.h"
 #include "iso/polygraph.h"
+#include "iso/weak.h"
+#include "judge/split.h"
 #include "tests/oracle/schedule_oracle.h"
+#include "tests/oracle/weak_oracle.h"
 #include "tests/support/arguments.h"
+#include "tests/support/random.h"
 #include "tests/support/random_history.h"
 #include "verify/verify.h"
 
@@ -26,7 +33,18 @@ static const char *const damage_names[DAMAGES] = {"value removed",  "value doubl
                                                   "value replaced", "line removed",  "line doubled",
                                                   "lines swapped",  "cut off"};
 
-enum { NODES = 20000, WORDS = 96, TEXT = 1 << 16, FEW = 500 };
+enum { NODES = 20000, WORDS = 96, TEXT = 1 << 16, FEW = 2000 };
+
+/* Members that only the weak levels have. */
+enum { OP, SAW, MEMBERS };
+
+static const char *const member_names[MEMBERS] = {"op", "saw"};
+
+static const enum iso_model models[] = {ISO_MODEL_SI, ISO_MODEL_SER, ISO_MODEL_ADYA_SI, ISO_MODEL_RC,  ISO_MODEL_RA,
+                                        ISO_MODEL_CC, ISO_MODEL_PC,  ISO_MODEL_PRAM,    ISO_MODEL_RYW, ISO_MODEL_MR,
+                                        ISO_MODEL_MW, ISO_MODEL_WFR, ISO_MODEL_ADYA_RC};
+
+enum { LEVELS = sizeof models / sizeof models[0] };
 
 /* A value of an array, or a member of an object, by its place in the text. */
 struct node {
@@ -43,11 +61,13 @@ struct run {
     uint32_t node_count;
     char words[WORDS][PLAIN_TEXT + 3];
     uint32_t word_count;
-    bool holds[ISO_MODELS]; /* the truth */
+    bool asked[ISO_MODELS], holds[ISO_MODELS]; /* the truth, where it is asked for */
+    bool mixed;                                /* a key is a register and a list: no level holds */
     uint64_t seed;
     uint64_t tried[2][DAMAGES], confirmed[2][DAMAGES]; /* of a reject, of an accept */
     uint64_t unsound, unexpected, evidences[2], foreign, solved;
-    const char *what; /* the damage at hand */
+    uint64_t of_level[2][ISO_MODELS], damages[ISO_MODELS], confirmed_of[ISO_MODELS], members[MEMBERS][2];
+    enum iso_model model; /* the level at hand */
 };
 
 /* ---- the text as a tree ---- */
@@ -94,6 +114,51 @@ static uint32_t scan(struct run *run, uint32_t at, const char *name)
     return at;
 }
 
+/* ---- the truth ---- */
+
+/* What is below SI has an oracle of its own. */
+static bool is_below_si(enum iso_model model)
+{
+    return iso_model_is_weak(model) || model == ISO_MODEL_PC;
+}
+
+/* The truth of the levels below SI can be found out. */
+static bool is_small(const struct run *run)
+{
+    return run->history.transaction_count <= WEAK_ORACLE_TRANSACTIONS;
+}
+
+static void forget_truth(struct run *run)
+{
+    const struct iso_history *history = &run->history;
+    memset(run->asked, 0, sizeof run->asked);
+    run->mixed = false;
+    for (uint32_t o = 0; o < history->operation_count; o++) {
+        uint8_t kind = iso_kind_of(history, o);
+        bool list = kind == ISO_APPEND || kind == ISO_READ_LIST;
+        run->mixed |= list != iso_key_is_list(history, history->key[o]);
+    }
+}
+
+static bool is_true_at(struct run *run, enum iso_model model)
+{
+    if (!run->asked[model]) {
+        run->asked[model] = true;
+        run->holds[model] = is_below_si(model) ? !run->mixed && weak_oracle_by_orders(&run->history, model)
+                                               : schedule_oracle_holds(&run->history, model, 0);
+    }
+    return run->holds[model];
+}
+
+static bool is_known(enum iso_model model)
+{
+    for (int i = 0; i < LEVELS; i++) {
+        if (models[i] == model)
+            return true;
+    }
+    return false;
+}
+
 /* ---- what is said of the damaged text ---- */
 
 static bool is_confirmed(struct run *run, const char *text, size_t length, struct iso_evidence *evidence)
@@ -111,19 +176,22 @@ static bool is_confirmed(struct run *run, const char *text, size_t length, struc
     return status == ISO_OK;
 }
 
-/* Damage that may leave other evidence. Of an order: events that change places and nothing else, an event
- * less, or in place of another, of a transaction of unknown outcome, or another level at which it does. Of a reject:
- * names that are as true as those that they replace; lemmas, literals and edges in another order; what is said twice.
- * Nothing is left out without harm. */
+/* Damage that may leave other evidence. Of an order: events that change places and nothing else, an event less, or in
+ * place of another, of a transaction of unknown outcome, another level at which it does, another writer of a value that
+ * several wrote; choices of writers are said twice, or elsewhere. Of a reject: names that are as true as those that they
+ * replace; lemmas, literals and edges in another order; what is said twice. Nothing is left out without harm, but at the
+ * weak levels, whose proofs are not trimmed. */
 static bool may_be_evidence(const struct run *run, enum damage damage, const char *name,
                             const struct iso_evidence *evidence)
 {
     bool order = !strcmp(name, "order"), missing = damage == REMOVED || damage == LINE_REMOVED || damage == CUT;
     if (!evidence->accepts)
-        return !missing;
-    bool spare = order && run->history.unknown_count && iso_model_is_serial(evidence->model);
+        return !missing || iso_model_is_weak(evidence->model);
+    if (damage == LINE_DOUBLED || damage == LINES_SWAPPED)
+        return evidence->choice_count;
+    bool spare = order && run->history.unknown_count && iso_model_is_one_event(evidence->model);
     if (damage == REPLACED)
-        return spare || !strcmp(name, "level");
+        return spare || !strcmp(name, "level") || !strcmp(name, "saw");
     return (order && damage == SWAPPED) || (damage == REMOVED && spare);
 }
 
@@ -152,9 +220,15 @@ static void try_damage(struct run *run, enum damage damage, const char *name, bo
         return;
     iso_evidence_init(&evidence);
     run->tried[accepts][damage]++;
+    run->damages[run->model]++;
+    for (int member = 0; member < MEMBERS; member++)
+        run->members[member][0] += !strcmp(name, member_names[member]);
     if (is_confirmed(run, run->damaged, length, &evidence)) {
         run->confirmed[accepts][damage]++;
-        bool sound = evidence.model <= ISO_MODEL_ADYA_SI && run->holds[evidence.model] == evidence.accepts;
+        for (int member = 0; member < MEMBERS; member++)
+            run->members[member][1] += !strcmp(name, member_names[member]);
+        run->confirmed_of[run->model]++;
+        bool sound = is_known(evidence.model) && is_true_at(run, evidence.model) == evidence.accepts;
         bool expected = may_be_evidence(run, damage, name, &evidence);
         if (!sound && run->unsound++ < 3)
             complain(run, damage, name, "a verdict that is not true is confirmed", length);
@@ -243,11 +317,15 @@ static void add_word(struct run *run, const char *word, bool quoted)
 
 static void collect_words(struct run *run)
 {
-    static const char *const words[] = {
-        "holds",  "violated", "ser",  "si",          "adya-si", "gsi",     "strong-si",    "strict-ser", "begin",
-        "commit", "cycle",    "list", "propagation", "own",     "so",      "rt",           "wr",         "ww",
-        "rw",     "before",   "INT",  "G1a",         "G1b",     "THINAIR", "INCOMPATIBLE", "nobody"};
+    static const char *const words[] = {"holds",        "violated",   "ser",   "si",     "adya-si", "gsi",
+                                        "strong-si",    "strict-ser", "begin", "commit", "cycle",   "list",
+                                        "propagation",  "own",        "so",    "rt",     "wr",      "ww",
+                                        "rw",           "before",     "INT",   "G1a",    "G1b",     "THINAIR",
+                                        "INCOMPATIBLE", "nobody",     "op",    "saw"};
+    static const char *const weak[] = {"adya-rc", "rc", "ra", "cc", "psi", "pc", "pram", "ryw", "mr", "mw", "wfr"};
     run->word_count = 0;
+    for (size_t i = 0; is_small(run) && i < sizeof weak / sizeof weak[0]; i++)
+        add_word(run, weak[i], true);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         add_word(run, words[i], true);
     add_word(run, "null", false);
@@ -290,12 +368,6 @@ static void damage_text(struct run *run, bool accepts)
     damage_lines(run, accepts);
 }
 
-static void find_truth(struct run *run)
-{
-    for (int model = 0; model <= ISO_MODEL_ADYA_SI; model++)
-        run->holds[model] = schedule_oracle_holds(&run->history, (enum iso_model)model, 0);
-}
-
 /* Evidence against a history that is violated, held against others that lack an operation of it and hold:
  * neither it nor what damage leaves of it is confirmed. */
 static void damage_foreign(struct run *run, const struct plain_history *plain, enum iso_model model)
@@ -312,8 +384,8 @@ static void damage_foreign(struct run *run, const struct plain_history *plain, e
                     (transaction->operation_count - o) * sizeof transaction->operations[0]);
             if (plain_history_build(&other, &run->history, &error) != ISO_OK)
                 continue;
-            find_truth(run);
-            if (!run->holds[model])
+            forget_truth(run);
+            if (!is_true_at(run, model))
                 continue;
             struct iso_evidence evidence;
             iso_evidence_init(&evidence);
@@ -328,25 +400,35 @@ static void damage_foreign(struct run *run, const struct plain_history *plain, e
     }
 }
 
+static enum iso_status judge(struct run *run, const struct iso_polygraph_options *options,
+                             struct iso_polygraph_result *result)
+{
+    struct iso_error error = {.status = ISO_OK};
+    if (iso_level_judged_by(iso_model_level(options->model), ISO_BY_WEAK))
+        return iso_weak_check(&run->history, options, result, &error);
+    return options->model == ISO_MODEL_PC ? iso_split_check(&run->history, options, result, &error)
+                                          : iso_polygraph_check(&run->history, options, result, &error);
+}
+
 /* Evidence of the history at hand, in every way damaged. */
 static void damage_evidence(struct run *run, const struct plain_history *plain, enum iso_model model)
 {
     struct iso_polygraph_options options;
     struct iso_polygraph_result result;
-    struct iso_error error = {.status = ISO_OK};
     iso_polygraph_options_init(&options);
     iso_polygraph_result_init(&result);
     options.model = model;
     /* now and then all is left to the solver, whose proofs are of another kind */
     options.no_saturation = options.no_search = options.no_windows = run->seed % 2 == 0;
-    bool judged = iso_polygraph_check(&run->history, &options, &result, &error) == ISO_OK;
+    bool judged = judge(run, &options, &result) == ISO_OK;
     /* what is common is taken now and then */
     bool taken = result.outcome == ISO_IS_VIOLATED && result.evidence.finding.kind == ISO_FINDING_NONE;
-    taken |= run->seed % 8 == 0 && result.outcome != ISO_IS_UNDECIDED;
+    taken |= (run->seed % 8 == 0 || result.evidence.choice_count) && result.outcome != ISO_IS_UNDECIDED;
     if (judged && taken && write_evidence(run, &result.evidence)) {
         run->node_count = 0;
         for (uint32_t at = 0; at < run->length; at++)
             at = scan(run, at, "");
+        run->of_level[result.evidence.accepts][model]++;
         damage_text(run, result.evidence.accepts);
         run->solved += !result.evidence.accepts && result.counters.solver_calls;
         if (!result.evidence.accepts)
@@ -355,18 +437,95 @@ static void damage_evidence(struct run *run, const struct plain_history *plain, 
     iso_polygraph_result_release(&result);
 }
 
+enum { STALE_KEYS = 3, VERSIONS = 32 };
+
+/* All that was left in each key, one behind another: of the last key, a list, its elements. */
+struct versions {
+    struct plain_text of[STALE_KEYS][VERSIONS];
+    uint32_t count[STALE_KEYS], next;
+    bool repeats;
+};
+
+static void make_operation(struct random *random, struct versions *versions, struct plain_transaction *transaction,
+                           uint32_t key)
+{
+    static const enum iso_operation_kind kinds[2][2] = {{ISO_READ, ISO_WRITE}, {ISO_READ_LIST, ISO_APPEND}};
+    bool list = key == STALE_KEYS - 1, write = random_below(random, 5) < 2;
+    struct plain_operation *operation = plain_history_operation(transaction, kinds[list][write], "0", NULL);
+    uint32_t *count = &versions->count[key];
+    operation->key = plain_number(key);
+    if (!write)
+        return;
+    bool repeated = !list && versions->repeats && random_below(random, 4);
+    operation->value = plain_number(repeated ? random_below(random, 2) : versions->next++);
+    versions->of[key][(*count)++] = operation->value;
+}
+
+/* What its reads return: any version, older or newer. */
+static void fill_reads(struct random *random, const struct versions *versions, struct plain_transaction *transaction)
+{
+    for (uint32_t o = 0; o < transaction->operation_count; o++) {
+        struct plain_operation *operation = &transaction->operations[o];
+        uint32_t key = (uint32_t)(operation->key.text[0] - '0');
+        if (operation->kind == ISO_READ_LIST) {
+            operation->list_count = random_below(random, versions->count[key] + 1);
+            memcpy(operation->list, versions->of[key], operation->list_count * sizeof operation->list[0]);
+        } else if (operation->kind == ISO_READ) {
+            operation->value = versions->of[key][random_below(random, versions->count[key])];
+        }
+    }
+}
+
+/* Reads of whatever version, seldom of a later one: at the weak levels random histories mostly hold, or read what nobody
+ * wrote. No transaction reads a key twice, or what it wrote itself. */
+static void make_stale(uint64_t seed, struct plain_history *plain)
+{
+    struct random random = {seed};
+    struct versions versions = {.count = {1, 1, 0}, .next = 10, .repeats = random_below(&random, 2) == 0};
+    uint32_t count = 2 + random_below(&random, WEAK_ORACLE_TRANSACTIONS - 1), keys = 2 + random_below(&random, 2);
+    uint32_t sessions = 1 + random_below(&random, 3), wild = random_below(&random, 3);
+    plain_history_clear(plain);
+    versions.of[0][0] = versions.of[1][0] = plain->initial_value;
+    for (uint32_t t = 0; t < count; t++) {
+        struct plain_transaction *transaction = plain_history_begin(plain, "0", "0");
+        transaction->tid = plain_number(t);
+        transaction->session = plain_number(random_below(&random, sessions));
+        transaction->status = random_below(&random, 12) ? ISO_COMMITTED : ISO_UNKNOWN;
+        for (uint32_t key = random_below(&random, keys), most = 1 + random_below(&random, keys); most > 0; most--) {
+            make_operation(&random, &versions, transaction, key);
+            key = (key + 1) % keys;
+        }
+        if (wild || random_below(&random, 8))
+            fill_reads(&random, &versions, transaction);
+    }
+    for (uint32_t t = 0; t < count; t++) { /* some see what is written later */
+        if (!wild)
+            fill_reads(&random, &versions, &plain->transactions[t]);
+    }
+}
+
 static void run_seed(struct run *run, uint64_t seed)
 {
     struct random_history_options options = random_history_defaults();
+    enum iso_model model = run->model = models[seed % LEVELS];
     static struct plain_history plain;
     struct iso_error error = {.status = ISO_OK};
     options.timestamps = false;
-    random_history(run->seed = seed, &options, &plain);
-    if (plain_history_build(&plain, &run->history, &error) != ISO_OK || run->history.committed_count == 0)
+    run->seed = seed;
+    if (is_below_si(model) || seed % 2) { /* no more than the oracle of the weak levels takes */
+        options.max_transactions = WEAK_ORACLE_TRANSACTIONS;
+        options.max_operations = 4;
+    }
+    if (is_below_si(model) && seed % 4)
+        make_stale(seed, &plain);
+    else
+        random_history(seed, &options, &plain);
+    if (plain_history_build(&plain, &run->history, &error) != ISO_OK || run->history.committed_count == 0 ||
+        (is_below_si(model) && !is_small(run)))
         return;
-    find_truth(run);
+    forget_truth(run);
     collect_words(run);
-    damage_evidence(run, &plain, (enum iso_model)(seed % 3));
+    damage_evidence(run, &plain, model);
 }
 
 int main(int argc, char **argv)
@@ -389,8 +548,21 @@ int main(int argc, char **argv)
             printf("# %s, %s: %llu confirmed of %llu\n", accepts ? "holds" : "violated", damage_names[damage],
                    (unsigned long long)run.confirmed[accepts][damage], (unsigned long long)run.tried[accepts][damage]);
     }
+    for (int i = 0; i < LEVELS; i++) {
+        enum iso_model model = models[i];
+        printf("# %s: %llu rejects, %llu accepts, %llu damages, %llu confirmed\n", iso_model_name(model),
+               (unsigned long long)run.of_level[0][model], (unsigned long long)run.of_level[1][model],
+               (unsigned long long)run.damages[model], (unsigned long long)run.confirmed_of[model]);
+    }
+    for (int member = 0; member < MEMBERS; member++)
+        printf("# member %s: %llu confirmed of %llu\n", member_names[member],
+               (unsigned long long)run.members[member][1], (unsigned long long)run.members[member][0]);
     bool enough = run.evidences[0] > histories / 50 && run.evidences[1] > histories / 50;
     enough = enough && (run.solved || histories < FEW); /* by the solver are few */
+    for (int i = 0; i < LEVELS && histories >= FEW; i++)
+        enough &= run.of_level[0][models[i]] && run.of_level[1][models[i]];
+    for (int member = 0; member < MEMBERS && histories >= FEW; member++)
+        enough &= run.members[member][0] > 0;
     bool good = enough && run.unsound == 0 && run.unexpected == 0;
     printf("%s - damaged evidence of %llu rejects (%llu by the solver, %llu against other histories) and %llu accepts: "
            "%llu untrue verdicts and %llu damages confirmed\n",

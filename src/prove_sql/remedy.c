@@ -1,0 +1,374 @@
+#include "prove_sql/remedy.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "prove_sql/read.h"
+
+enum { TOGETHER = 3, TRIES = 200 /* of one kind at one level */ };
+
+static const double MOST_SECONDS = 20; /* of one kind at one level */
+
+/* Those that change the least come first; of the first three one is enough. */
+enum kind { LOCK_READ, LOCK_ROW, UPDATE_ROW, INDEX, KINDS };
+
+struct change {
+    enum kind kind;
+    uint32_t place;    /* a byte of the file: it goes in front of it */
+    uint32_t template; /* ISO_NONE: an index */
+    char *added, *words;
+    char *kept; /* INDEX: the rule that says the same */
+};
+
+struct search {
+    const struct iso_prove_program *program;
+    const struct iso_prove_options *options;
+    double deadline; /* 0: none */
+    double until;    /* of the kind that is sought */
+    struct change *list;
+    uint32_t count, capacity;
+    bool timeout;
+};
+
+/* ---- candidates ---- */
+
+static void add(struct search *search, struct change change, struct iso_text *added, struct iso_text *words)
+{
+    change.added = iso_copy_text(added->bytes, added->used);
+    change.words = iso_copy_text(words->bytes, words->used);
+    ISO_GROW(search->list, search->count, search->capacity);
+    search->list[search->count++] = change;
+    iso_text_release(added);
+    iso_text_release(words);
+}
+
+static void put_line(const struct search *search, uint32_t template, uint32_t place, struct iso_text *text)
+{
+    uint32_t line, column;
+    iso_prove_place(search->program, place, &line, &column);
+    iso_text_format(text, "line %u, in %s: ", line, search->program->templates.list[template].name);
+}
+
+static bool is_word(const struct search *search, uint32_t place, const char *word)
+{
+    size_t length = strlen(word), end = place + length;
+    const char *source = search->program->source;
+    return end < search->program->source_length && !strncasecmp(source + place, word, length) &&
+           !isalnum((unsigned char)source[end]) && source[end] != '_' &&
+           (!place || (!isalnum((unsigned char)source[place - 1]) && source[place - 1] != '_'));
+}
+
+/* FOR UPDATE behind each SELECT: where SQL has none, for aggregates, reading will refuse it. */
+static void lock_reads(struct search *search, uint32_t template, uint32_t step)
+{
+    const struct iso_prove_program *program = search->program;
+    for (; step != ISO_NONE; step = program->steps.list[step].next) {
+        const struct iso_prove_step *at = &program->steps.list[step];
+        struct iso_text added = {0}, words = {0};
+        lock_reads(search, template, at->block);
+        lock_reads(search, template, at->otherwise);
+        if (!at->span.end ||
+            (!is_word(search, at->span.begin, "SELECT") && !is_word(search, at->span.begin, "PERFORM")))
+            continue;
+        bool known = false;
+        for (uint32_t i = 0; i < search->count; i++)
+            known = known || (search->list[i].kind == LOCK_READ && search->list[i].place == at->span.end);
+        if (known)
+            continue;
+        iso_text_put(&added, " FOR UPDATE");
+        put_line(search, template, at->span.begin, &words);
+        iso_prove_put_span(program, &words, at->span);
+        iso_text_put(&words, " FOR UPDATE");
+        add(search, (struct change){.kind = LOCK_READ, .place = at->span.end, .template = template}, &added, &words);
+    }
+}
+
+/* Behind the BEGIN of a function. */
+static uint32_t start_of(const struct search *search, uint32_t template)
+{
+    const struct iso_prove_program *program = search->program;
+    uint32_t step = program->templates.list[template].block;
+    while (step != ISO_NONE && !program->steps.list[step].span.end)
+        step = program->steps.list[step].next;
+    if (step == ISO_NONE)
+        return ISO_NONE;
+    for (uint32_t place = program->steps.list[step].span.begin; place-- > 0;)
+        if (is_word(search, place, "BEGIN"))
+            return place + 5;
+    return ISO_NONE;
+}
+
+/* The rows whose first column is the parameter; NULL: all rows. */
+static void claim_rows(struct search *search, uint32_t template, const struct iso_prove_table *table,
+                       const char *parameter)
+{
+    uint32_t place = start_of(search, template);
+    for (int update = 0; update < 2 && place != ISO_NONE; update++) {
+        struct iso_text added = {0}, words = {0};
+        const char *changed = table->column_names[table->columns > 2 && parameter ? 2 : 1];
+        iso_text_put(&added, " ");
+        if (update)
+            iso_text_format(&added, "UPDATE %s SET %s = %s", table->name, changed, changed);
+        else
+            iso_text_format(&added, "PERFORM 1 FROM %s", table->name);
+        if (parameter)
+            iso_text_format(&added, " WHERE %s = %s", table->column_names[1], parameter);
+        iso_text_put(&added, update ? ";" : " FOR UPDATE;");
+        put_line(search, template, place, &words);
+        iso_text_put_bytes(&words, added.bytes + 1, added.used - 2);
+        iso_text_put(&words, " behind BEGIN");
+        add(search, (struct change){.kind = update ? UPDATE_ROW : LOCK_ROW, .place = place, .template = template},
+            &added, &words);
+    }
+}
+
+static bool is_called(const struct iso_prove_program *program, uint32_t template)
+{
+    for (uint32_t i = 0; i < program->instances.count; i++)
+        if (program->instances.list[i].template == template)
+            return true;
+    return false;
+}
+
+static void add_index(struct search *search, const struct iso_prove_table *table, const char *first, const char *second)
+{
+    const struct iso_prove_program *program = search->program;
+    struct iso_text added = {0}, words = {0}, rule = {0};
+    struct change change = {.kind = INDEX, .place = table->span.end, .template = ISO_NONE};
+    uint32_t line, column;
+    while (change.place && change.place < program->source_length && program->source[change.place - 1] != ';')
+        change.place++;
+    iso_prove_place(program, table->span.begin, &line, &column);
+    iso_text_format(&added, " CREATE UNIQUE INDEX ON %s (%s%s%s);", table->name, first, second ? ", " : "",
+                    second ? second : "");
+    iso_text_format(&words, "line %u: %.*s behind CREATE TABLE", line, (int)added.used - 2, added.bytes + 1);
+    iso_text_format(&rule,
+                    "\n--@ invariant: NOT EXISTS (SELECT 1 FROM %s one WHERE (SELECT count(*) FROM %s other WHERE "
+                    "other.%s = one.%s",
+                    table->name, table->name, first, first);
+    if (second)
+        iso_text_format(&rule, " AND other.%s = one.%s", second, second);
+    iso_text_put(&rule, ") > 1)\n");
+    change.kept = iso_copy_text(rule.bytes, rule.used);
+    iso_text_release(&rule);
+    add(search, change, &added, &words);
+}
+
+/* What is shown of NULL has a name with a blank or a dot, which no column has that needs no quotes. */
+static bool is_column(const char *name)
+{
+    for (const char *at = name; *at; at++)
+        if (!isalnum((unsigned char)*at) && *at != '_')
+            return false;
+    return *name;
+}
+
+static void find_candidates(struct search *search)
+{
+    const struct iso_prove_program *program = search->program;
+    for (uint32_t i = 0; i < program->templates.count; i++) {
+        const struct iso_prove_template *template = &program->templates.list[i];
+        if (!is_called(program, i))
+            continue;
+        lock_reads(search, i, template->block);
+        for (uint32_t j = 0; j < program->tables.count; j++) {
+            const struct iso_prove_table *table = &program->tables.list[j];
+            if (table->hidden || table->columns < 2)
+                continue;
+            for (uint32_t k = 0; k < template->parameters; k++)
+                if (is_column(template->local_names[k]))
+                    claim_rows(search, i, table, template->local_names[k]);
+            claim_rows(search, i, table, NULL);
+        }
+    }
+    for (uint32_t i = 0; i < program->tables.count; i++) {
+        const struct iso_prove_table *table = &program->tables.list[i];
+        for (uint32_t j = 1; j < table->columns && !table->hidden; j++) {
+            if (!is_column(table->column_names[j]))
+                continue;
+            add_index(search, table, table->column_names[j], NULL);
+            for (uint32_t k = j + 1; k < table->columns; k++)
+                if (is_column(table->column_names[k]))
+                    add_index(search, table, table->column_names[j], table->column_names[k]);
+        }
+    }
+}
+
+/* ---- trying ---- */
+
+/* Whether this text holds at the level, in the time that is left. */
+static bool holds(struct search *search, const struct iso_text *source, enum iso_prove_level level)
+{
+    const struct iso_prove_program *program = search->program;
+    struct iso_prove_options options = *search->options;
+    struct iso_prove_program changed;
+    struct iso_prove_result result;
+    struct iso_error error = ISO_NO_ERROR;
+    options.seconds = search->until - iso_clock_seconds();
+    options.any_number = false;
+    search->timeout = search->timeout || options.seconds <= 0;
+    if (search->timeout)
+        return false;
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
+        options.levels[i] = i == level;
+    iso_prove_program_init(&changed);
+    iso_prove_result_init(&result);
+    bool yes = iso_prove_read_sql(&changed, program->file, source->bytes, source->used, program->repeats, 0, &error) ==
+                   ISO_OK &&
+               iso_prove(&changed, &options, &result, &error) == ISO_OK && result.answers[level].outcome == ISO_HOLDS;
+    iso_prove_result_release(&result);
+    iso_prove_program_release(&changed);
+    return yes;
+}
+
+/* The text with these changes; those at one place in their order. */
+static void change_text(const struct search *search, const uint32_t *chosen, uint32_t count, struct iso_text *source)
+{
+    const struct iso_prove_program *program = search->program;
+    uint32_t from = 0;
+    source->used = 0;
+    for (uint32_t to = 0; to <= program->source_length; to++)
+        for (uint32_t i = 0; i < count; i++) {
+            const struct change *change = &search->list[chosen[i]];
+            if (change->place != to)
+                continue;
+            iso_text_put_bytes(source, program->source + from, to - from);
+            iso_text_put(source, change->added);
+            from = to;
+        }
+    iso_text_put_bytes(source, program->source + from, program->source_length - from);
+}
+
+static bool helps(struct search *search, const uint32_t *chosen, uint32_t count, enum iso_prove_level level)
+{
+    const struct iso_prove_program *program = search->program;
+    struct iso_text source = {0};
+    change_text(search, chosen, count, &source);
+    bool yes = holds(search, &source, level);
+    for (uint32_t i = 0; i < count && yes; i++) {
+        const struct change *change = &search->list[chosen[i]];
+        if (change->kind != INDEX)
+            continue;
+        source.used = 0;
+        iso_text_put_bytes(&source, program->source, program->source_length);
+        iso_text_put(&source, change->kept);
+        yes = holds(search, &source, ISO_PROVE_SER);
+    }
+    iso_text_release(&source);
+    return yes;
+}
+
+static bool next_choice(uint32_t *chosen, uint32_t count, uint32_t all)
+{
+    for (uint32_t i = count; i-- > 0;)
+        if (chosen[i] + (count - i) < all) {
+            chosen[i]++;
+            for (uint32_t j = i + 1; j < count; j++)
+                chosen[j] = chosen[j - 1] + 1;
+            return true;
+        }
+    return false;
+}
+
+/* The smallest set of one kind of at most so many; how many they are, or 0. */
+static uint32_t find(struct search *search, enum kind kind, uint32_t most, enum iso_prove_level level, uint32_t *found)
+{
+    uint32_t *of = iso_allocate((search->count + 1) * sizeof *of), all = 0, tried = 0, size;
+    bool yes = false;
+    search->until = iso_clock_seconds() + MOST_SECONDS;
+    if (search->deadline > 0 && search->deadline < search->until)
+        search->until = search->deadline;
+    for (uint32_t i = 0; i < search->count; i++)
+        if (search->list[i].kind == kind)
+            of[all++] = i;
+    for (size = 1; size <= most && size <= all && !yes && !search->timeout; size++) {
+        uint32_t places[TOGETHER] = {0, 1, 2};
+        do {
+            for (uint32_t i = 0; i < size; i++)
+                found[i] = of[places[i]];
+            yes = helps(search, found, size, level);
+        } while (!yes && ++tried < TRIES && !search->timeout && next_choice(places, size, all));
+    }
+    iso_free(of);
+    return yes ? size - 1 : 0;
+}
+
+/* ---- in words ---- */
+
+static void put_set(const struct search *search, const uint32_t *found, uint32_t count, bool json,
+                    struct iso_text *text)
+{
+    struct iso_text words = {0};
+    for (uint32_t i = 0; i < count; i++)
+        iso_text_format(&words, "%s%s", i ? "; and " : "", search->list[found[i]].words);
+    if (json)
+        iso_text_put_string(text, words.bytes, words.used);
+    else
+        iso_text_put_bytes(text, words.bytes, words.used);
+    iso_text_release(&words);
+}
+
+static void advise_level(struct search *search, enum iso_prove_level level, bool json, struct iso_text *text)
+{
+    const char *name = iso_prove_level_name(level);
+    uint32_t found[TOGETHER], count, answers = 0;
+    bool late = false;
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        if (answers && kind != INDEX)
+            continue;
+        search->timeout = false;
+        count = find(search, kind, answers ? 1 : kind == INDEX ? 2 : TOGETHER, level, found);
+        late = late || search->timeout;
+        if (!count)
+            continue;
+        if (json)
+            iso_text_put(text, answers ? "," : "");
+        else
+            iso_text_format(text, "  %s %s: ", answers ? "or at" : "at", name);
+        put_set(search, found, count, json, text);
+        iso_text_put(text, json ? "" : "\n");
+        answers++;
+    }
+    if (!answers && !json)
+        iso_text_format(text, "  at %s: %s\n", name,
+                        late ? "nothing was found in the time"
+                             : "no lock, update of rows or unique index that was tried is enough");
+}
+
+void iso_prove_sql_advise(const struct iso_prove_program *program, const struct iso_prove_options *options,
+                          const struct iso_prove_result *result, bool json, struct iso_text *text)
+{
+    static const enum iso_prove_level levels[] = {ISO_PROVE_RC, ISO_PROVE_SI};
+    struct search search = {.program = program, .options = options};
+    bool wrong = result->asked[ISO_PROVE_SER] && result->answers[ISO_PROVE_SER].outcome == ISO_IS_VIOLATED, any = false;
+    if (options->seconds > 0)
+        search.deadline = iso_clock_seconds() + options->seconds;
+    find_candidates(&search);
+    iso_text_put(text, json ? ",\"advice\":{" : "\nadvice, each proved for these transactions:\n");
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS && !json; i++)
+        if (result->sufficient[i]) {
+            iso_text_format(text, "  run at %s: %s\n", iso_prove_level_name(i), iso_prove_level_words(i));
+            any = true;
+        }
+    for (size_t i = 0; i < 2 && !wrong; i++) { /* what breaks one after another, no lock mends */
+        if (!result->asked[levels[i]] || result->answers[levels[i]].outcome != ISO_IS_VIOLATED)
+            continue;
+        if (json)
+            iso_text_format(text, "%s\"%s\":[", any ? "," : "", iso_prove_level_name(levels[i]));
+        advise_level(&search, levels[i], json, text);
+        iso_text_put(text, json ? "]" : "");
+        any = true;
+    }
+    if (!any && !json)
+        iso_text_put(text, "  none: nothing that was asked is violated, or the program is wrong by itself\n");
+    iso_text_put(text, json ? "}" : "");
+    for (uint32_t i = 0; i < search.count; i++) {
+        iso_free(search.list[i].added);
+        iso_free(search.list[i].words);
+        iso_free(search.list[i].kept);
+    }
+    iso_free(search.list);
+}
