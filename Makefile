@@ -400,9 +400,10 @@ bench-ablation: ## Polygraph without each of its ways to find an order, on real 
 	@$(MAKE) -s -j$(JOBS) $(ABLATION)
 	@mkdir -p $(BUILD)/bench && $(ABLATION) --initial 0 $(FILES) | tee $(BUILD)/bench/ablation.md
 
-bench-polygraph: ## Black-box checking: speed, growth, what each step is worth, in build/bench/polygraph.md; ONLY=growth
+bench-polygraph: ## Black-box checking: speed, growth, what each step is worth, in build/bench/polygraph.md, and the weak levels; ONLY=growth
 	@$(MAKE) -s -j$(JOBS) all $(WORKLOAD)
 	@BUILD=$(BUILD) bench/polygraph.sh $(ONLY)
+	@BUILD=$(BUILD) bench/weak.sh
 
 .PHONY: bench-proxy
 bench-proxy: all $(FORWARDER) ## What isochron-proxy costs beside a forwarder of bytes: pgbench by turns, on a PostgreSQL of its own; minutes

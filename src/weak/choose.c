@@ -8,7 +8,10 @@
 #include "solver/solver.h"
 #include "weak/weak_private.h"
 
-enum { MOST_ROUNDS = 20000 };
+/* A round costs a sweep and a sorting of all: how many there are before it is undecided follows from the size, so that
+ * the answer is the same on each machine.
+ */
+enum { MOST_ROUNDS = 20000, LEAST_ROUNDS = 64, MOST_STEPS = 1000000 };
 
 /* A variable is a read and one of its candidates. */
 struct choosing {
@@ -158,17 +161,24 @@ static void prove(struct choosing *choosing, const int *clauses, const uint32_t 
     iso_evidence_lemma(&choosing->weak->result->evidence, ISO_LEMMA_PROPAGATION, ISO_NONE);
 }
 
+static uint32_t most_rounds(const struct weak *weak)
+{
+    uint64_t steps = (uint64_t)weak->part_count + weak->read_count + weak->write_count + 1;
+    uint64_t rounds = MOST_STEPS / steps;
+    return rounds > MOST_ROUNDS ? MOST_ROUNDS : rounds < LEAST_ROUNDS ? LEAST_ROUNDS : (uint32_t)rounds;
+}
+
 enum weak_answer weak_choose(struct weak *weak)
 {
     struct choosing choosing = {.weak = weak, .solver = iso_solver_new()};
     enum weak_answer answer = WEAK_STOPPED;
     int *clauses = NULL;
-    uint32_t *ends = NULL, used = 0, capacity = 0, count = 0, end_capacity = 0;
+    uint32_t *ends = NULL, used = 0, capacity = 0, count = 0, end_capacity = 0, most = most_rounds(weak);
     number_variables(&choosing);
     if (!weak->stopped)
         add_choices(&choosing, choosing.solver);
     for (uint32_t round = 0; !weak->stopped; round++) {
-        if (round == MOST_ROUNDS || weak_must_stop(weak)) {
+        if (round == most || weak_must_stop(weak)) {
             weak->stopped = weak->stopped ? weak->stopped : "repeated-values";
             break;
         }

@@ -134,7 +134,7 @@ static void count_waits(struct sorting *sorting)
             continue;
         uint32_t waits = weak->before[t] != ISO_NONE && !is_unknown(weak, t);
         for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++)
-            waits += read_source(weak, read) != ISO_NONE;
+            waits += has_source(weak, read);
         sorting->waits[t] = waits;
     }
     for (uint32_t i = 0; i < weak->bond_count; i++)

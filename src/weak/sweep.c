@@ -447,6 +447,17 @@ static void leave_row(struct sweeping *sweeping, uint32_t t)
     }
 }
 
+/* Where the versions stand that a transaction further on read from: far apart in memory, so they are fetched meanwhile. */
+static void fetch_ahead(const struct weak *weak, uint32_t t)
+{
+    for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+        if (has_source(weak, read)) {
+            __builtin_prefetch(&weak->slot[weak->read_writer[read]]);
+            __builtin_prefetch(&weak->write_owner[weak->read_writer[read]]);
+        }
+    }
+}
+
 static void check_transaction(struct sweeping *sweeping, uint32_t t)
 {
     struct weak *weak = sweeping->weak;
@@ -532,7 +543,7 @@ static void release_sweeping(struct sweeping *sweeping)
 
 bool weak_sweep(struct weak *weak)
 {
-    enum { LOOK_EVERY = 4096 };
+    enum { LOOK_EVERY = 4096, AHEAD = 6 };
     uint32_t n = weak->history->transaction_count;
     struct sweeping sweeping = {.weak = weak};
     bool by_row = weak->level == ISO_CC || weak->level == ISO_PRAM || weak->level == ISO_MW;
@@ -549,6 +560,8 @@ bool weak_sweep(struct weak *weak)
     for (uint32_t i = 0; i < weak->part_count && weak->broken_read == ISO_NONE; i++) {
         if (i % LOOK_EVERY == 0 && weak_must_stop(weak))
             break;
+        if (i + AHEAD < weak->part_count)
+            fetch_ahead(weak, weak->order[i + AHEAD]);
         check_transaction(&sweeping, weak->order[i]);
     }
     release_sweeping(&sweeping);

@@ -84,6 +84,12 @@ static inline uint32_t read_key(const struct weak *weak, uint32_t read)
     return weak->history->key[weak->read_operation[read]];
 }
 
+/* Whether read_source() is a transaction, without asking which. */
+static inline bool has_source(const struct weak *weak, uint32_t read)
+{
+    return weak->read_writer[read] < INITIAL;
+}
+
 /* Who wrote what a read saw; ISO_NONE: nobody, or it is not known. */
 static inline uint32_t read_source(const struct weak *weak, uint32_t read)
 {

@@ -1,10 +1,13 @@
 /* Who may have written what a read saw: one final write, the initial version, or one of several of one value.
  *
- * Writes and reads are dealt out by key first, so that the table of values is a small one and stays in the cache.
+ * Writes and reads are dealt out by key first, so that the table of values is a small one and stays in the cache. Those of
+ * a key stand far apart in memory: what comes AHEAD items later is fetched meanwhile.
  */
 #include "base/hash.h"
 #include "base/number_map.h"
 #include "weak/weak_private.h"
+
+enum { AHEAD = 12 };
 
 uint32_t *weak_writers_initial(const struct iso_history *history)
 {
@@ -74,6 +77,10 @@ static void enter_writes(struct values *values, const struct weak *weak, uint32_
     values->mask = size - 1;
     for (uint32_t i = count; i-- > 0;) {
         uint32_t value = weak->write_value[writes[i]];
+        if (i >= AHEAD) {
+            __builtin_prefetch(&weak->write_value[writes[i - AHEAD]]);
+            __builtin_prefetch(&values->same[writes[i - AHEAD]], 1);
+        }
         struct entry *entry = find_entry(values, key, value);
         if (entry->stamp != key + 1)
             *entry = (struct entry){key + 1, value, ISO_NONE, 0, ISO_NONE};
@@ -204,8 +211,13 @@ void weak_writers_find(struct weak *weak)
         if (first == end || iso_key_is_list(history, key))
             continue;
         enter_writes(&values, weak, key, writes.item + writes.first[key], writes.first[key + 1] - writes.first[key]);
-        for (uint32_t i = first; i < end; i++)
+        for (uint32_t i = first; i < end; i++) {
+            if (i + 2 * AHEAD < end)
+                __builtin_prefetch(&weak->read_operation[reads.item[i + 2 * AHEAD]]);
+            if (i + AHEAD < end)
+                __builtin_prefetch(&history->value[weak->read_operation[reads.item[i + AHEAD]]]);
             find_writer(weak, &values, key, initial[key], reads.item[i]);
+        }
     }
     classify(weak);
     iso_free(values.entries);

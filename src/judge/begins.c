@@ -1,0 +1,164 @@
+#include "judge/begins.h"
+
+#include "base/memory.h"
+#include "base/numbers.h"
+
+/* A version of a key: what one transaction left there. */
+struct version {
+    uint32_t value, owner; /* owner: ISO_NONE at the start */
+    uint32_t replaced;     /* by which transaction; ISO_NONE: not yet */
+    uint32_t older;
+};
+
+struct begins {
+    const struct iso_history *history;
+    struct version *versions;
+    uint32_t count, capacity;
+    uint32_t *newest;   /* by key: its newest version; ISO_NONE: none */
+    uint32_t *accessed; /* by key: 1 + the last transaction that accessed it */
+    uint32_t *reads;    /* external ones of the transaction at hand: operations */
+    uint32_t read_count, read_capacity;
+    uint64_t patience;
+};
+
+static void add_version(struct begins *begins, uint32_t key, uint32_t value, uint32_t owner)
+{
+    ISO_GROW(begins->versions, begins->count, begins->capacity);
+    uint32_t older = begins->newest[key];
+    if (older != ISO_NONE && owner != ISO_NONE)
+        begins->versions[older].replaced = owner;
+    begins->versions[begins->count] = (struct version){value, owner, ISO_NONE, older};
+    begins->newest[key] = begins->count++;
+}
+
+static void find_reads(struct begins *begins, uint32_t t)
+{
+    const struct iso_history *history = begins->history;
+    begins->read_count = 0;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        uint32_t key = history->key[o];
+        if (!iso_kind_writes(history->kind[o]) && begins->accessed[key] != t + 1) {
+            ISO_GROW(begins->reads, begins->read_count, begins->read_capacity);
+            begins->reads[begins->read_count++] = o;
+        }
+        begins->accessed[key] = t + 1;
+    }
+}
+
+/* The last place from `low` up to `begin` at which a read's value was there; ISO_NONE: none. */
+static uint32_t last_place(struct begins *begins, uint32_t operation, uint32_t low, uint32_t begin)
+{
+    const struct iso_history *history = begins->history;
+    uint32_t wanted = history->value[operation];
+    for (uint32_t i = begins->newest[history->key[operation]]; i != ISO_NONE && begins->patience; begins->patience--) {
+        const struct version *version = &begins->versions[i];
+        if (version->replaced < low)
+            return ISO_NONE;
+        if (version->value == wanted && (version->owner == ISO_NONE || version->owner < begin))
+            return version->replaced < begin ? version->replaced : begin;
+        i = version->older;
+    }
+    return ISO_NONE;
+}
+
+static uint32_t place_reads(struct begins *begins, uint32_t t, uint32_t low)
+{
+    uint32_t begin = t;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (uint32_t i = 0; i < begins->read_count; i++) {
+            uint32_t last = last_place(begins, begins->reads[i], low, begin);
+            if (last == ISO_NONE)
+                return ISO_NONE;
+            moved |= last < begin;
+            begin = last;
+        }
+    }
+    return begin;
+}
+
+/* Of the last write of each key: the operations backwards, each key once. */
+static void add_writes(struct begins *begins, uint32_t t)
+{
+    const struct iso_history *history = begins->history;
+    for (uint32_t o = history->first_operation[t + 1]; o-- > history->first_operation[t];) {
+        uint32_t key = history->key[o];
+        if (!iso_kind_writes(history->kind[o]))
+            continue;
+        if (begins->newest[key] == ISO_NONE || begins->versions[begins->newest[key]].owner != t)
+            add_version(begins, key, history->value[o], t);
+    }
+}
+
+static bool has_lists(const struct iso_history *history)
+{
+    for (uint32_t key = 0; key < history->key_count; key++) {
+        if (iso_key_is_list(history, key))
+            return true;
+    }
+    return false;
+}
+
+static void add_initial(struct begins *begins)
+{
+    const struct iso_history *history = begins->history;
+    uint32_t *initial = iso_numbers(history->key_count);
+    for (uint32_t key = 0; key < history->key_count; key++)
+        initial[key] = history->initial_value;
+    for (uint32_t i = 0; i < history->initial_count; i++)
+        initial[history->initial_key[i]] = history->initial_of_key[i];
+    for (uint32_t key = 0; key < history->key_count; key++)
+        add_version(begins, key, initial[key], ISO_NONE);
+    iso_free(initial);
+}
+
+/* False: it has no place. */
+static bool place_transaction(struct begins *begins, uint32_t t, uint32_t low, uint32_t *begin)
+{
+    uint8_t status = iso_status_of(begins->history, t);
+    begin[t] = t;
+    if (status == ISO_ABORTED)
+        return true;
+    if (status == ISO_COMMITTED) {
+        find_reads(begins, t);
+        begin[t] = low > t ? ISO_NONE : place_reads(begins, t, low);
+    }
+    add_writes(begins, t);
+    return begin[t] != ISO_NONE;
+}
+
+uint32_t *judge_begins(const struct iso_history *history)
+{
+    enum { STEPS_AN_OPERATION = 64 };
+    uint32_t n = history->transaction_count;
+    if (has_lists(history))
+        return NULL;
+    struct begins begins = {.history = history,
+                            .newest = iso_numbers_none(history->key_count),
+                            .accessed = iso_numbers_zero(history->key_count),
+                            .patience = STEPS_AN_OPERATION * ((uint64_t)history->operation_count + 1024)};
+    uint32_t *begin = iso_numbers(n), *last = iso_numbers_zero(history->session_count);
+    bool placed = true;
+    add_initial(&begins);
+    for (uint32_t t = 0; t < n && placed; t++) {
+        uint32_t session = history->session[t];
+        placed = place_transaction(&begins, t, last[session], begin);
+        if (iso_status_of(history, t) == ISO_COMMITTED)
+            last[session] = t + 1;
+    }
+    /* a session whose transactions stand in another order in the input */
+    for (uint32_t i = 1; i < n && placed; i++) {
+        uint32_t t = history->session_order[i], before = history->session_order[i - 1];
+        placed = history->session[t] != history->session[before] || before < t;
+    }
+    iso_free(begins.versions);
+    iso_free(begins.newest);
+    iso_free(begins.accessed);
+    iso_free(begins.reads);
+    iso_free(last);
+    if (!placed) {
+        iso_free(begin);
+        begin = NULL;
+    }
+    return begin;
+}
