@@ -22,7 +22,8 @@ uint64_t iso_history_latest_time(const struct iso_history *history, uint32_t tra
     for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++)
         if ((history->kind[o] & ISO_OPERATION_OTS) && history->ots[o] > latest)
             latest = history->ots[o];
-    if (history->clock != ISO_CLOCK_SCALAR || !history->ranges.count)
+    /* Where timestamps are ranks by now, sets keep theirs as they were given, and their reads have said the rest. */
+    if (history->clock != ISO_CLOCK_SCALAR || history->rank_count || !history->ranges.count)
         return latest;
     uint32_t end, first = iso_history_sets_of(history, transaction, &end);
     for (uint32_t i = first; i < end; i++)
