@@ -1,6 +1,8 @@
 /* The engine's state as an archive: lists as they stand, what has pointers piece by piece, maps made anew. */
 #include "base/archive.h"
 
+#include <assert.h>
+
 #include "history/archive.h"
 #include "rowsets/rowsets_private.h"
 
@@ -151,8 +153,22 @@ static bool are_in_range(const struct iso_rowsets *engine)
     return fine;
 }
 
+/* What keys start with may have been said before: the archive has it, too. */
+static void forget_store(struct iso_rowsets *engine)
+{
+    assert(!engine->waiting.queue.count && !engine->waiting.held_count && !engine->outcomes.unknown_count);
+    rowsets_release_store(engine);
+    engine->store = (struct rowsets_store){0};
+    engine->outcomes.candidates = NULL;
+    engine->outcomes.candidate_count = engine->outcomes.candidate_capacity = 0;
+    iso_atoms_release(&engine->atoms);
+    iso_atoms_init(&engine->atoms);
+}
+
 void iso_rowsets_archive(struct iso_archive *archive, struct iso_rowsets *engine)
 {
+    if (archive->restoring)
+        forget_store(engine);
     iso_atoms_archive(archive, &engine->atoms);
     archive_tables(archive, engine);
     archive_rows(archive, engine);
