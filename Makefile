@@ -322,10 +322,10 @@ run_needing = $(MAKE) --no-print-directory run-selected NEEDS="$1" NAME=$@ BOX=n
 kafka: all $(FAULTY) ## End-to-end tests on a real Kafka broker (Maven Central, kept in the user's cache)
 	@$(call run_needing,kafka)
 
-databases: all $(POSTGRES_WORKLOAD) $(CONDITIONS) ## End-to-end tests on real PostgreSQL and MariaDB with Debezium (Maven Central, kept in the user's cache)
+databases: all $(BROKER) $(POSTGRES_WORKLOAD) $(CONDITIONS) ## End-to-end tests on real PostgreSQL and MariaDB with Debezium (Maven Central, kept in the user's cache)
 	@$(call run_needing,postgres mariadb)
 
-postgres: all $(POSTGRES_WORKLOAD) $(CONDITIONS) ## A short end-to-end run on real PostgreSQL with Debezium and Kafka
+postgres: all $(BROKER) $(POSTGRES_WORKLOAD) $(CONDITIONS) ## A short end-to-end run on real PostgreSQL with Debezium and Kafka
 	@$(call run_needing,postgres,BOX=test)
 
 browser: all $(BROKER) ## Pages of reports and the status page in headless Chromium: layout, console, both themes
