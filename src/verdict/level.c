@@ -44,7 +44,7 @@ static const struct iso_level_row rows[] = {
                 .is_ranked = true},
     [ISO_WFR] = {"wfr", "writes follow reads", "writes-follow-reads", ISO_SHAPE_ARBITRATION, .keeps_sessions = true,
                  .is_ranked = true},
-    [ISO_STALE_READS] = {"stale", "reads of one past moment", NULL, ISO_SHAPE_NONE},
+    [ISO_STALE_READS] = {.name = "stale", .title = "reads of one past moment", .shape = ISO_SHAPE_NONE},
 };
 /* Which engine judges which levels. */
 static const struct {
