@@ -13,6 +13,7 @@ struct aion_observed {
     uint32_t value, operation;
     uint8_t state;
     bool own;
+    uint16_t newer; /* as a step's */
 };
 
 /* A pending verdict: one instance (EXT, transaction, key) that was wrong at some time, or has several reads. */

@@ -116,7 +116,8 @@ static const char *reason_of(const struct iso_pipeline *pipeline, const struct i
         return pipeline_order_reason(pipeline);
     if (pipeline->options.seeks_order && stats->join.queries_forgotten && !allow_unjudged)
         return iso_unjudged_name(ISO_UNJUDGED_ROW_SETS); /* the order that was found says nothing of them */
-    if (stats->join.without_start && pipeline->options.engine.level != ISO_SER && !allow_unjudged)
+    if (stats->join.without_start && pipeline->options.engine.level != ISO_SER &&
+        !iso_aion_needs_no_start(pipeline->options.engine.level) && !allow_unjudged)
         return "no-start-timestamp";
     if (engine->reads_undecided || engine->writes_undecided || engine->sessions_undecided || engine->beyond_retention ||
         engine->outcomes_lost)
