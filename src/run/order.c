@@ -76,7 +76,7 @@ static uint64_t *first_in_stream(const struct iso_history *all)
     return first;
 }
 
-/* Drops the reads of transactions that may have read before the stream began: nothing says when they started, and their
+/* Drops the reads of transactions that may have ended before the stream began: nothing says when they were, and their
  * session has nothing earlier in the stream. Before anything is finished. */
 static uint64_t drop_maybe_before(struct iso_history *all)
 {
@@ -84,8 +84,9 @@ static uint64_t drop_maybe_before(struct iso_history *all)
     bool *drops = iso_allocate_zeroed(all->operation_count + 1u, sizeof *drops);
     for (uint32_t t = 0; t < all->transaction_count; t++) {
         uint32_t session = all->session[t];
-        bool has_start = all->flags[t] & ISO_HAS_STS || (all->snapshot && all->snapshot[t] != ISO_NONE);
-        if (has_start || (session != ISO_NONE && all->sno[t] > first[session]))
+        bool has_time =
+            all->flags[t] & (ISO_WRITES | ISO_HAS_STS | ISO_HAS_CTS) || (all->snapshot && all->snapshot[t] != ISO_NONE);
+        if (has_time || (session != ISO_NONE && all->sno[t] > first[session]))
             continue;
         for (uint32_t o = all->first_operation[t]; o < all->first_operation[t + 1]; o++) {
             drops[o] = !iso_kind_writes(all->kind[o]);
