@@ -364,6 +364,26 @@ static void say_needs(struct psi *psi, uint8_t *is_needed)
     iso_free(is_said);
 }
 
+/* Which of two cycles is the one to show: the one that rests on less; then what a read missed; then the shorter one. */
+static bool tells_more(const struct iso_evidence *lemmas, uint32_t number, uint32_t other)
+{
+    uint32_t rank[2][3];
+    for (int i = 0; i < 2; i++) {
+        const struct iso_lemma *lemma = &lemmas->lemmas[i ? other : number];
+        bool misses = false;
+        for (uint32_t edge = lemma->first_edge; edge < lemma->first_edge + lemma->edge_count; edge++)
+            misses |= lemmas->edges[edge].kind == ISO_EDGE_RW;
+        rank[i][0] = lemma->literal_count > 0;
+        rank[i][1] = !misses;
+        rank[i][2] = lemma->edge_count;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (rank[0][i] != rank[1][i])
+            return rank[0][i] < rank[1][i];
+    }
+    return false;
+}
+
 static void copy_lemma(struct psi *psi, uint32_t number)
 {
     struct iso_evidence *evidence = &psi->weak->result->evidence;
@@ -380,6 +400,7 @@ static void prove(struct psi *psi)
     struct iso_polygraph_result *result = psi->weak->result;
     const struct iso_evidence *lemmas = &psi->lemmas;
     bool by_solver = psi->contradiction == ISO_NONE;
+    uint32_t shown = ISO_NONE;
     uint8_t *is_needed = by_solver ? find_core(psi) : iso_allocate_zeroed((size_t)lemmas->lemma_count + 1, 1);
     struct iso_solver *solver = iso_solver_new();
     if (by_solver)
@@ -396,7 +417,10 @@ static void prove(struct psi *psi)
         if (!is_needed[i])
             continue;
         copy_lemma(psi, i);
-        result->cycle_lemma = result->evidence.lemma_count - 1;
+        if (shown == ISO_NONE || tells_more(lemmas, i, shown)) {
+            shown = i;
+            result->cycle_lemma = result->evidence.lemma_count - 1;
+        }
     }
     if (by_solver) {
         iso_solver_solve(solver, NULL, 0);
