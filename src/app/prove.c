@@ -10,6 +10,7 @@
 #include "prove/history.h"
 #include "prove/proof.h"
 #include "prove/report.h"
+#include "prove_page/page.h"
 #include "prove_sql/psql.h"
 #include "prove_sql/read.h"
 #include "prove_sql/remedy.h"
@@ -19,7 +20,8 @@ struct prove {
     uint32_t instances, unroll;
     uint64_t timeout;                      /* milliseconds; 0: none */
     const char *evidence, *smt2, *history; /* files, a folder, or NULL */
-    const char *psql;                      /* a file, or NULL */
+    const char *psql, *html;               /* files, or NULL */
+    struct iso_text advice;                /* as text, for the page */
     bool json, advise;
     double started;
     struct iso_prove_options options;
@@ -46,6 +48,9 @@ static const struct app_option options[] = {
                     "After S seconds what is not decided is undecided (0: no limit)."),
     APP_ROW_GROUP("What is written"),
     APP_ROW_FLAG("json", PLACE(json), "Print the verdicts as one JSON object."),
+    APP_ROW_TEXT("html", "FILE", PLACE(html),
+                 "A page for a browser, of one file: the verdicts, and each counterexample\n"
+                 "as a picture of its statements and of the cycle that they make."),
     APP_ROW_TEXT("history", "DIR", PLACE(history),
                  "Write each counterexample as a history, DIR/LEVEL.jsonl, for isochron\n"
                  "check."),
@@ -149,6 +154,11 @@ static enum iso_status write_files(struct app *app, const struct prove *prove, c
     if (prove->evidence && status == ISO_OK)
         status = write_file(app, prove->evidence, &text);
     text.used = 0;
+    if (prove->html && status == ISO_OK) {
+        iso_prove_put_page(program, result, prove->advice.bytes, prove->advice.used, &text);
+        status = write_file(app, prove->html, &text);
+    }
+    text.used = 0;
     while (!prove->options.levels[level])
         level++;
     if (prove->smt2 && status == ISO_OK)
@@ -209,8 +219,11 @@ static enum iso_status prove_program(struct app *app, struct prove *prove, struc
             iso_prove_report_json(program, &result, &text);
         else
             iso_prove_report_text(program, &result, &text);
+        size_t before = text.used;
         if (prove->advise)
             status = put_advice(app, prove, program, &result, &text);
+        if (prove->advise && !prove->json)
+            iso_text_put_bytes(&prove->advice, text.bytes + before, text.used - before);
         iso_output_bytes(&app->out, text.bytes, text.used);
         spend_time(prove);
         if (status == ISO_OK)
@@ -218,6 +231,7 @@ static enum iso_status prove_program(struct app *app, struct prove *prove, struc
         status = status == ISO_OK ? exit_status(prove, &result) : status;
     }
     iso_text_release(&text);
+    iso_text_release(&prove->advice);
     iso_prove_result_release(&result);
     return status;
 }
