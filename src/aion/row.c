@@ -235,7 +235,8 @@ void aion_row_doubt(struct iso_aion_shard *shard, uint32_t number)
     const struct aion_pending *subject = &shard->pending.list[number];
     if (!subject->row || subject->is_cell)
         return;
-    for (uint32_t at = shard->pending.rows.list[subject->row - 1].cells; at; at = shard->pending.list[at - 1].row_next) {
+    for (uint32_t at = shard->pending.rows.list[subject->row - 1].cells; at;
+         at = shard->pending.list[at - 1].row_next) {
         struct aion_pending *cell = pending_at(shard, at - 1);
         for (uint32_t o = 0; o < cell->observed_count; o++)
             if (row_is(shard, number, observed_of(cell)[o].bound, AION_HELD, AION_HELD))

@@ -242,7 +242,7 @@ bool aion_row_leave(struct iso_aion_shard *shard, uint32_t number);
 void aion_row_note(struct iso_aion_shard *shard, uint32_t number, struct aion_observed *observed); /* one more read */
 void aion_row_changed(struct iso_aion_shard *shard, uint32_t number, uint32_t cause); /* the state of some read of it */
 void aion_row_doubt(struct iso_aion_shard *shard, uint32_t number); /* what it waits for was forgotten */
-void aion_row_gone(struct iso_aion_shard *shard, uint32_t row); /* the row's own pending verdict */
+void aion_row_gone(struct iso_aion_shard *shard, uint32_t row);     /* the row's own pending verdict */
 uint32_t aion_row_before(const struct iso_aion_shard *shard,
                          uint32_t number);                          /* of a cell: the row's; ISO_NONE: none */
 bool aion_row_waits(struct iso_aion_shard *shard, uint32_t number); /* whether a wrong cell is a finding is not known */

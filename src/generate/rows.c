@@ -248,8 +248,9 @@ static const uint64_t *judge_cells(const struct pass *pass, const struct row_vie
     judge_existence(pass, view, true);
     for (; columns; columns &= columns - 1, cell++) {
         uint32_t column = (uint32_t)__builtin_ctz(columns);
-        bool is_external = !(view->row->seen >> 1 >> column & 1) && !view->row->is_wrong;
-        pass->expected->counts[ISO_EXT] += is_external && *cell != version_cell(view, column);
+        bool is_wrong = !(view->row->seen >> 1 >> column & 1) && *cell != version_cell(view, column);
+        pass->expected->counts[ISO_EXT] += is_wrong && !view->row->is_wrong;
+        pass->expected->reads_unjudged += is_wrong && view->row->is_wrong;
         view->row->seen |= 2u << column;
     }
     return cell;
