@@ -160,11 +160,12 @@ struct iso_join_stats {
     uint64_t markers;       /* clients' ids of transactions that the stream gave */
     uint64_t stray_markers; /* of transactions that are others already: they say nothing */
     uint64_t without_start; /* records that write, and whose reads nobody can place at SI: not judged */
-    uint64_t empty_ends;    /* transactions of a binlog that ended without any event */
-    uint64_t undone;        /* transactions in the log that did not commit there, with rows */
-    uint64_t xa_unknown;    /* of them and of their late rows, those given as transactions of unknown outcome */
-    uint64_t late_records;  /* arrived when their transaction had been finished without them: not judged */
-    uint64_t records;       /* of clients, that arrived */
+    uint64_t readers_without_start, reads_without_start; /* those that only read: the joined history alone has them */
+    uint64_t empty_ends;                                 /* transactions of a binlog that ended without any event */
+    uint64_t undone;       /* transactions in the log that did not commit there, with rows */
+    uint64_t xa_unknown;   /* of them and of their late rows, those given as transactions of unknown outcome */
+    uint64_t late_records; /* arrived when their transaction had been finished without them: not judged */
+    uint64_t records;      /* of clients, that arrived */
     uint64_t records_gone[ISO_RECORD_CLASSES], rows_gone[ISO_ROW_CLASSES], reads_gone[ISO_READ_CLASSES];
     uint64_t row_events;           /* rows that arrived */
     uint64_t reads;                /* of clients' records */

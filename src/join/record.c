@@ -278,6 +278,26 @@ static bool lacks_start(const struct taking *taking)
     return false;
 }
 
+/* It only reads, at a moment that nothing tells: a statement outside of transactions, or a transaction of READ COMMITTED. */
+static bool is_timeless(const struct taking *taking)
+{
+    return taking->status == ISO_COMMITTED && !(taking->flags & (ISO_WRITES | ISO_HAS_STS | ISO_HAS_CTS)) &&
+           !is_placed(taking) && !waits_for_marker(taking);
+}
+
+/* The engine judges by timestamps, and does not get it; the joined history has it, where an order may be sought. */
+static void take_timeless(const struct taking *taking)
+{
+    struct iso_join *join = taking->join;
+    const struct join_record *record = &join->records.list[taking->record];
+    uint64_t reads = record->reads;
+    join->stats.readers_without_start += reads > 0;
+    join->stats.reads_without_start += reads;
+    join_emit_joined(join, taking->block, taking->transaction,
+                     join_position_of(join, taking->block, taking->transaction));
+    join_forget_record_as(join, taking->record, reads ? ISO_RECORDS_UNPLACED : ISO_RECORDS_GIVEN);
+}
+
 /* Nothing will be compared with it. */
 static bool is_done(const struct taking *taking)
 {
@@ -368,6 +388,10 @@ void join_take_record(struct iso_join *join, const struct iso_history *block, ui
     }
     if (has_no_position(&taking)) {
         join_forget_without_position(join, number);
+        return;
+    }
+    if (is_timeless(&taking)) {
+        take_timeless(&taking);
         return;
     }
     join->stats.without_start += lacks_start(&taking);

@@ -3,6 +3,13 @@
 
 enum { FEW = 64 };
 
+/* Where there are few versions beside the newest ones, what is hidden takes less than looking for it costs. */
+static bool is_worth_a_sweep(const struct iso_rowsets *engine)
+{
+    enum { SPARE = 1024 };
+    return engine->options.of_few || engine->store.version_slots > 2 * engine->store.living_cells + SPARE;
+}
+
 void iso_rowsets_forget(struct iso_rowsets *engine, uint64_t floor)
 {
     if (floor <= engine->time.floor)
@@ -10,7 +17,8 @@ void iso_rowsets_forget(struct iso_rowsets *engine, uint64_t floor)
     rowsets_conclude_below(engine, floor);
     engine->time.floor = floor;
     rowsets_forget_dead(engine);
-    rowsets_sweep(engine, 2 * engine->store.put + FEW);
+    if (is_worth_a_sweep(engine))
+        rowsets_sweep(engine, 2 * engine->store.put + FEW);
     engine->store.put = 0;
     rowsets_collect(engine);
 }

@@ -22,6 +22,7 @@ struct iso_rowsets *iso_rowsets_new(const struct iso_rowsets_options *options)
     for (size_t i = 0; i < sizeof engine->store.free_version / sizeof *engine->store.free_version; i++)
         engine->store.free_version[i] = ISO_NONE;
     iso_atoms_init(&engine->atoms);
+    rowsets_forget_conditions(engine);
     return engine;
 }
 
@@ -55,6 +56,7 @@ void iso_rowsets_free(struct iso_rowsets *engine)
     iso_free(engine->block.plain);
     iso_free(engine->block.writes);
     iso_text_release(&engine->text);
+    rowsets_forget_conditions(engine);
     iso_free(engine);
 }
 

@@ -232,6 +232,15 @@ struct rowsets_block {
     uint32_t mark; /* of the transaction */
 };
 
+/* What stands behind `where`, ready to be judged (where.c). */
+struct rowsets_condition {
+    iso_atom text; /* ISO_ABSENT: none */
+    bool is_wrong; /* it is no condition */
+    struct iso_condition condition;
+    struct iso_scalar_type *types; /* of its columns, as it was bound last; NULL: it was not */
+};
+enum { ROWSETS_CONDITIONS = 16 };
+
 /* How far things are known (queue.c, forget.c). */
 struct rowsets_time {
     uint64_t watermark, floor; /* below the floor only the newest versions are kept */
@@ -248,7 +257,8 @@ struct iso_rowsets {
     struct iso_atoms atoms; /* of all of them */
     uint32_t atoms_kept;    /* how many there were when they were collected last */
     struct iso_rowsets_stats stats;
-    struct iso_text text; /* scratch */
+    struct iso_text text;                                    /* scratch */
+    struct rowsets_condition conditions[ROWSETS_CONDITIONS]; /* by atom; not archived */
 };
 
 static inline struct iso_json_text rowsets_text(const struct iso_atoms *atoms, iso_atom atom,
@@ -339,6 +349,7 @@ uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, 
 /* equal.c */
 const struct rowsets_index *rowsets_index(struct iso_rowsets *engine, uint32_t table, uint32_t column,
                                           struct iso_scalar_type type);
+bool rowsets_is_type(struct iso_scalar_type one, struct iso_scalar_type other);
 uint32_t rowsets_index_first(const struct rowsets_index *index, uint64_t hash); /* ISO_NONE: no row */
 void rowsets_index_value(struct iso_rowsets *engine, struct rowsets_target target, iso_atom value);
 void rowsets_index_loosen(struct iso_rowsets *engine, struct rowsets_target target);
@@ -346,6 +357,11 @@ void rowsets_index_loosen(struct iso_rowsets *engine, struct rowsets_target targ
 void rowsets_index_birth(struct iso_rowsets *engine, struct rowsets_target target, const struct rowsets_write *write,
                          const struct rowsets_write *end);
 void rowsets_release_indexes(struct rowsets_table *table);
+
+/* where.c: until the next one is asked for. */
+struct rowsets_condition *rowsets_condition(struct iso_rowsets *engine, iso_atom where);
+void rowsets_bind_condition(struct rowsets_condition *kept, const struct iso_scalar_type *types);
+void rowsets_forget_conditions(struct iso_rowsets *engine);
 
 /* collect.c */
 void rowsets_make_maps(struct iso_rowsets *engine);
