@@ -36,7 +36,7 @@ struct proxy {
     struct observe_shared shared;
     struct loop *loops[LOOPS_MOST];
     uint32_t loop_count;
-    struct addrinfo *server_address;
+    struct addrinfo *own_address, *server_address;
     int listener;
     SSL_CTX *own, *to_server;
     struct iso_recorder *recorder;
@@ -66,8 +66,8 @@ static const struct app_option options[] = {
                   "without it all tables that a change stream can have."),
     APP_ROW_CHOICE("record", "all|snapshots", PLACE(record),
                    "all: transactions of every level, and statements outside of transactions.\n"
-                   "snapshots: those at REPEATABLE READ and SERIALIZABLE alone: watch refuses\n"
-                   "records without a snapshot."),
+                   "snapshots: those at REPEATABLE READ and SERIALIZABLE alone. Without a\n"
+                   "snapshot nothing is judged at si."),
     APP_ROW_TEXT("sid", "TEXT", PLACE(sid),
                  "What ids of sessions begin with; by default the machine's name, the\n"
                  "process and its start. Must differ between proxies of one topic."),
@@ -171,20 +171,11 @@ static void allow_many_descriptors(void)
     }
 }
 
-static void remove_old_socket(const struct addrinfo *address)
-{
-    if (address->ai_family == AF_UNIX)
-        unlink(((const struct sockaddr_un *)(const void *)address->ai_addr)->sun_path);
-}
-
 static enum iso_status open_sockets(struct proxy *proxy, struct iso_error *error)
 {
-    struct addrinfo *address = address_resolve(proxy->bind, "--bind", true, error);
-    if (address) {
-        remove_old_socket(address);
-        proxy->listener = address_listen(address, proxy->bind, "--bind", BACKLOG, true, error);
-        address_free(address);
-    }
+    proxy->own_address = address_resolve(proxy->bind, "--bind", true, error);
+    if (proxy->own_address)
+        proxy->listener = address_listen(proxy->own_address, proxy->bind, "--bind", BACKLOG, true, error);
     if (error->status == ISO_OK)
         proxy->server_address = address_resolve(proxy->server, "--server", false, error);
     return error->status;
@@ -299,8 +290,11 @@ static void release(struct proxy *proxy)
     for (uint32_t i = 0; i < proxy->loop_count; i++)
         loop_free(proxy->loops[i]);
     iso_recorder_free(proxy->recorder);
-    if (proxy->listener >= 0)
+    if (proxy->listener >= 0) {
         close(proxy->listener);
+        address_remove(proxy->own_address);
+    }
+    address_free(proxy->own_address);
     address_free(proxy->server_address);
     SSL_CTX_free(proxy->own);
     SSL_CTX_free(proxy->to_server);
