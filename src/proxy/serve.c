@@ -20,6 +20,7 @@
 #include "proxy/status.h"
 #include "run/consume.h"
 
+enum { LINGER_MS = 5 }; /* as long as librdkafka by default */
 enum { BACKLOG = 4096, LOOPS_MOST = 64, PROPERTIES_MOST = 256, REPORT_SECONDS = 60 };
 
 struct proxy {
@@ -137,7 +138,7 @@ static enum iso_status make_tls(struct proxy *proxy, struct iso_error *error)
 
 static enum iso_status open_recorder(struct proxy *proxy, struct iso_error *error)
 {
-    struct iso_recorder_options settings = {.buffer_bytes = (size_t)proxy->buffer};
+    struct iso_recorder_options settings = {.buffer_bytes = (size_t)proxy->buffer, .linger_ms = LINGER_MS};
     struct iso_kafka_properties properties = {0};
     const char *list[2 * PROPERTIES_MOST + 1];
     uint32_t count = 0;
