@@ -3,9 +3,21 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "iso/error.h"
+
+static bool is_late(void *context)
+{
+    const double *deadline = context;
+    return *deadline > 0 && iso_clock_seconds() > *deadline;
+}
+
+struct iso_prove_stop iso_prove_stop_at(double *deadline)
+{
+    return (struct iso_prove_stop){.ask = is_late, .context = deadline};
+}
 
 void iso_prove_program_init(struct iso_prove_program *program)
 {

@@ -44,6 +44,7 @@
 
 #include "iso/history.h"
 #include "iso/status.h"
+#include "prove/stop.h"
 
 struct iso_text;
 
@@ -209,10 +210,11 @@ struct iso_prove_program {
         char **list; /* of SQL: what psql is told before an instance begins */
         uint32_t count, capacity;
     } prologues;
-    uint32_t sessions;     /* how many have been given out */
-    uint32_t repeats;      /* how often the file's run list stands in `instances` (--instances) */
-    uint32_t cells;        /* set by finish */
-    uint32_t *cell_tables; /* set by finish: of each cell its table */
+    struct iso_prove_stop stop; /* asked while it is read: ISO_UNDECIDED. It outlives reading, and means nothing then */
+    uint32_t sessions;          /* how many have been given out */
+    uint32_t repeats;           /* how often the file's run list stands in `instances` (--instances) */
+    uint32_t cells;             /* set by finish */
+    uint32_t *cell_tables;      /* set by finish: of each cell its table */
 };
 
 void iso_prove_program_init(struct iso_prove_program *program);

@@ -6,7 +6,9 @@
 void iso_prove_put_scope(const struct iso_prove_program *program, struct iso_text *text)
 {
     uint32_t count = program->instances.count;
-    if (count == 1)
+    if (count == 0)
+        iso_text_put(text, "before its transactions were known");
+    else if (count == 1)
         iso_text_put(text, "for this one transaction");
     else
         iso_text_format(text, "for these %u transactions", count);

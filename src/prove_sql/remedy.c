@@ -215,6 +215,7 @@ static bool holds(struct search *search, const struct iso_text *source, enum iso
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
         options.levels[i] = i == level;
     iso_prove_program_init(&changed);
+    changed.stop = iso_prove_stop_at(&search->until);
     iso_prove_result_init(&result);
     bool yes = iso_prove_read_sql(&changed, program->file, source->bytes, source->used, program->repeats, 0, &error) ==
                    ISO_OK &&
