@@ -103,7 +103,7 @@ enum iso_status app_load(struct app *app, const struct app_load *load, const str
     if (iso_format_is_native(format))
         return read_native(app, load, files, history);
     log_taken(load, files->items[0], format);
-    status = iso_format_read(format, files->items[0], history, &app->error);
+    status = iso_format_read_on(app_threads(load->threads), format, files->items[0], history, &app->error);
     if (status == ISO_BAD_INPUT && load->format == APP_GUESS)
         add_guess(&app->error, format);
     return status;

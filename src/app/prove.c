@@ -10,6 +10,7 @@
 #include "prove/history.h"
 #include "prove/proof.h"
 #include "prove/report.h"
+#include "prove_page/page.h"
 #include "prove_sql/psql.h"
 #include "prove_sql/read.h"
 #include "prove_sql/remedy.h"
@@ -19,9 +20,10 @@ struct prove {
     uint32_t instances, unroll;
     uint64_t timeout;                      /* milliseconds; 0: none */
     const char *evidence, *smt2, *history; /* files, a folder, or NULL */
-    const char *psql;                      /* a file, or NULL */
+    const char *psql, *html;               /* files, or NULL */
+    struct iso_text advice;                /* as text, for the page */
     bool json, advise;
-    double started;
+    double deadline; /* of --timeout; 0: none */
     struct iso_prove_options options;
 };
 
@@ -46,6 +48,9 @@ static const struct app_option options[] = {
                     "After S seconds what is not decided is undecided (0: no limit)."),
     APP_ROW_GROUP("What is written"),
     APP_ROW_FLAG("json", PLACE(json), "Print the verdicts as one JSON object."),
+    APP_ROW_TEXT("html", "FILE", PLACE(html),
+                 "A page for a browser, of one file: the verdicts, and each counterexample\n"
+                 "as a picture of its statements and of the cycle that they make."),
     APP_ROW_TEXT("history", "DIR", PLACE(history),
                  "Write each counterexample as a history, DIR/LEVEL.jsonl, for isochron\n"
                  "check."),
@@ -136,7 +141,7 @@ static enum iso_status write_histories(struct app *app, const char *folder, cons
 }
 
 /* What was asked for beside the verdict. */
-static enum iso_status write_files(struct app *app, const struct prove *prove, const struct iso_prove_program *program,
+static enum iso_status write_files(struct app *app, struct prove *prove, const struct iso_prove_program *program,
                                    const struct iso_prove_result *result)
 {
     struct iso_text text = {0};
@@ -149,10 +154,16 @@ static enum iso_status write_files(struct app *app, const struct prove *prove, c
     if (prove->evidence && status == ISO_OK)
         status = write_file(app, prove->evidence, &text);
     text.used = 0;
+    if (prove->html && status == ISO_OK) {
+        iso_prove_put_page(program, result, prove->advice.bytes, prove->advice.used, &text);
+        status = write_file(app, prove->html, &text);
+    }
+    text.used = 0;
     while (!prove->options.levels[level])
         level++;
     if (prove->smt2 && status == ISO_OK)
-        status = iso_prove_put_smt2(program, level, prove->unroll, &text, &app->error);
+        status =
+            iso_prove_put_smt2(program, level, prove->unroll, iso_prove_stop_at(&prove->deadline), &text, &app->error);
     if (prove->smt2 && status == ISO_OK)
         status = write_file(app, prove->smt2, &text);
     text.used = 0;
@@ -164,11 +175,11 @@ static enum iso_status write_files(struct app *app, const struct prove *prove, c
     return status;
 }
 
-/* What is left of --timeout for what comes behind the verdicts. */
+/* What is left of --timeout for what comes next. */
 static void spend_time(struct prove *prove)
 {
-    double left = (double)prove->timeout / 1000 - (iso_clock_seconds() - prove->started);
-    if (prove->timeout)
+    double left = prove->deadline - iso_clock_seconds();
+    if (prove->deadline > 0)
         prove->options.seconds = left > 0.001 ? left : 0.001;
 }
 
@@ -194,12 +205,19 @@ static enum iso_status put_advice(struct app *app, struct prove *prove, struct i
     return status;
 }
 
-static enum iso_status prove_program(struct app *app, struct prove *prove, struct iso_prove_program *program)
+/* `unread`: the time was up before the whole file was. */
+static enum iso_status prove_program(struct app *app, struct prove *prove, struct iso_prove_program *program,
+                                     bool unread)
 {
     struct iso_prove_result result;
     struct iso_text text = {0};
     iso_prove_result_init(&result);
-    enum iso_status status = iso_prove(program, &prove->options, &result, &app->error);
+    spend_time(prove);
+    enum iso_status status = ISO_OK;
+    if (unread)
+        iso_prove_result_undecided(&result, &prove->options, "the time is up");
+    else
+        status = iso_prove(program, &prove->options, &result, &app->error);
     if (status == ISO_OK) {
         for (uint32_t i = 0; i < program->warnings.count; i++)
             app_log_warning("%s", program->warnings.list[i]);
@@ -209,15 +227,19 @@ static enum iso_status prove_program(struct app *app, struct prove *prove, struc
             iso_prove_report_json(program, &result, &text);
         else
             iso_prove_report_text(program, &result, &text);
-        if (prove->advise)
+        size_t before = text.used;
+        if (prove->advise && !unread)
             status = put_advice(app, prove, program, &result, &text);
+        if (prove->advise && !prove->json)
+            iso_text_put_bytes(&prove->advice, text.bytes + before, text.used - before);
         iso_output_bytes(&app->out, text.bytes, text.used);
         spend_time(prove);
-        if (status == ISO_OK)
+        if (status == ISO_OK && !unread)
             status = write_files(app, prove, program, &result);
         status = status == ISO_OK ? exit_status(prove, &result) : status;
     }
     iso_text_release(&text);
+    iso_text_release(&prove->advice);
     iso_prove_result_release(&result);
     return status;
 }
@@ -227,11 +249,15 @@ static enum iso_status prove_file(struct app *app, struct prove *prove, const ch
     struct iso_whole_file file = {0};
     struct iso_prove_program program;
     iso_prove_program_init(&program);
+    program.stop = iso_prove_stop_at(&prove->deadline);
     enum iso_status status = iso_whole_file_read(&file, name, &app->error);
     if (status == ISO_OK)
         status = app_prove_read(app, &program, name, file.bytes, file.length, prove->instances);
-    if (status == ISO_OK)
-        status = prove_program(app, prove, &program);
+    bool unread = status == ISO_UNDECIDED;
+    if (unread)
+        app->error = (struct iso_error)ISO_NO_ERROR;
+    if (status == ISO_OK || unread)
+        status = prove_program(app, prove, &program, unread);
     iso_prove_program_release(&program);
     iso_whole_file_release(&file);
     return status;
@@ -239,14 +265,15 @@ static enum iso_status prove_file(struct app *app, struct prove *prove, const ch
 
 static enum iso_status run_prove(struct app *app, int count, char **arguments)
 {
-    struct prove prove = {.instances = 1, .started = iso_clock_seconds()};
+    struct prove prove = {.instances = 1};
+    double started = iso_clock_seconds();
     struct app_texts files = {0};
     bool done;
     enum iso_status status = app_parse(app, count, arguments, &prove, &files, &done);
     if (status == ISO_OK && !done && files.count != 1)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "prove: expected one FILE with a program");
     prove.options.unroll = prove.unroll;
-    prove.options.seconds = (double)prove.timeout / 1000;
+    prove.deadline = prove.timeout ? started + (double)prove.timeout / 1000 : 0;
     if (status == ISO_OK && !done)
         status = parse_levels(app, &prove);
     if (status == ISO_OK && !done)

@@ -87,7 +87,8 @@ static enum iso_status check_level(struct app *app, struct proof_file *file, con
     if (level == ISO_PROVE_LEVELS)
         return refuse(app, file, "unknown level");
     struct iso_prove_clauses clauses;
-    enum iso_status status = iso_prove_clauses_make(&clauses, program, level, file->unroll, &app->error);
+    enum iso_status status = iso_prove_clauses_make(&clauses, program, level, file->unroll,
+                                                    (struct iso_prove_stop){.ask = NULL}, &app->error);
     if (status == ISO_OK && (clauses.variables != variables || clauses.clauses != stated))
         status = refuse(app, file, "this proof is about another program, or of another version of isochron");
     struct iso_proof *proof = iso_proof_new(status == ISO_OK ? clauses.variables : 1);

@@ -79,6 +79,25 @@ static void add_edge(struct iso_drawing *drawing, const struct iso_argument *arg
     drawing->edges[drawing->edge_count++] = edge;
 }
 
+void iso_drawing_put_node(struct iso_drawing *drawing, const char *name, const char *location)
+{
+    if (drawing->node_count == ISO_DRAWING_NODES)
+        return;
+    uint32_t first = put_text(drawing, name, strlen(name));
+    drawing->nodes[drawing->node_count++] =
+        (struct iso_drawing_node){.name = first, .location = put_text(drawing, location, strlen(location))};
+}
+
+void iso_drawing_put_edge(struct iso_drawing *drawing, uint32_t from, uint32_t to, const char *type, const char *label)
+{
+    struct iso_drawing_edge edge = {.from = from, .to = to};
+    if (drawing->edge_count == ISO_DRAWING_EDGES || from >= drawing->node_count || to >= drawing->node_count)
+        return;
+    snprintf(edge.type, sizeof edge.type, "%s", type);
+    edge.label = put_text(drawing, label, strlen(label));
+    drawing->edges[drawing->edge_count++] = edge;
+}
+
 bool iso_drawing_add(struct iso_drawing *drawing, const struct iso_argument *argument)
 {
     uint32_t fresh = 0;

@@ -34,6 +34,11 @@ struct iso_drawing {
 void iso_drawing_init(struct iso_drawing *drawing);
 void iso_drawing_release(struct iso_drawing *drawing);
 
+/* Adds one node, one edge between two of them, if there is room; nodes are numbered as they come. `type`: "wr", "ww", "rw",
+ * or another word of at most 7 letters. */
+void iso_drawing_put_node(struct iso_drawing *drawing, const char *name, const char *location);
+void iso_drawing_put_edge(struct iso_drawing *drawing, uint32_t from, uint32_t to, const char *type, const char *label);
+
 /* Adds an argument's transactions and edges; false, and nothing, if there is no more room. */
 bool iso_drawing_add(struct iso_drawing *drawing, const struct iso_argument *argument);
 

@@ -7,12 +7,12 @@
 #include "base/memory.h"
 #include "draw/drawing.h"
 #include "draw/escape.h"
+#include "draw/frame.h"
 #include "draw/timeline_svg.h"
 #include "explain/record.h"
 #include "explain/row_set.h"
 #include "explain/text.h"
 #include "iso/version.h"
-#include <report.html.h>
 
 enum {
     END_BYTES = 16384,       /* kept free for what follows the list */
@@ -223,14 +223,6 @@ static void put_filters(const struct iso_claims *claims, struct iso_text *text)
     iso_text_put(text, "</select><span id=\"shown\" class=\"dim\"></span></div>\n");
 }
 
-/* The frame's text up to a mark; returns what follows the mark. */
-static const char *put_frame(struct iso_text *text, const char *frame, const char *mark)
-{
-    const char *at = strstr(frame, mark);
-    iso_text_put_bytes(text, frame, (size_t)(at - frame));
-    return at + strlen(mark);
-}
-
 /* As many as there is room for; returns how many. */
 static uint32_t put_violations(const struct iso_facts *facts, enum iso_wall wall, struct iso_text *text)
 {
@@ -252,10 +244,7 @@ static uint32_t put_violations(const struct iso_facts *facts, enum iso_wall wall
 void iso_page_write(const struct iso_facts *facts, enum iso_wall wall, struct iso_text *text)
 {
     const struct iso_claims *claims = facts->claims;
-    const char *rest = put_frame(text, report_html, "<!--STYLE-->");
-    iso_text_put(text, iso_drawing_style);
-    iso_text_put(text, iso_timeline_style);
-    rest = put_frame(text, rest, "<!--CONTENT-->");
+    const char *rest = iso_frame_begin(text);
     put_summary(claims, text);
     put_filters(claims, text);
     uint64_t left = claims->count - put_violations(facts, wall, text) + iso_explain_unlisted(claims);

@@ -159,22 +159,25 @@ enum iso_status iso_format_guess(const char *path, enum iso_format *format, stru
 /* ---- the table ---- */
 
 typedef enum iso_status reader(const char *path, struct iso_history *history, struct iso_error *error);
+typedef enum iso_status threads_reader(const char *path, unsigned threads, struct iso_history *history,
+                                       struct iso_error *error);
 
 static const struct {
     const char *name;
-    reader *read; /* NULL: native/read.h reads it */
+    reader *read; /* NULL: native/read.h reads it, or: */
+    threads_reader *read_on;
 } formats[ISO_FORMATS] = {
-    [ISO_FORMAT_NATIVE] = {"native", NULL},
-    [ISO_FORMAT_TIMEKILLER] = {"timekiller", NULL},
-    [ISO_FORMAT_DBCOP] = {"dbcop", format_dbcop_read},
-    [ISO_FORMAT_COBRA] = {"cobra", format_cobra_read},
-    [ISO_FORMAT_VIPER] = {"viper", format_viper_read},
-    [ISO_FORMAT_TEXT] = {"text", format_text_read},
-    [ISO_FORMAT_AWDIT] = {"awdit", format_awdit_read},
-    [ISO_FORMAT_ELLE_EDN] = {"elle-edn", format_elle_edn_read},
-    [ISO_FORMAT_ELLE_JSON] = {"elle-json", format_elle_json_read},
-    [ISO_FORMAT_DBCOP_JSON] = {"dbcop-json", format_dbcop_json_read},
-    [ISO_FORMAT_HIST] = {"hist", format_hist_read},
+    [ISO_FORMAT_NATIVE] = {"native", NULL, NULL},
+    [ISO_FORMAT_TIMEKILLER] = {"timekiller", NULL, NULL},
+    [ISO_FORMAT_DBCOP] = {"dbcop", format_dbcop_read, NULL},
+    [ISO_FORMAT_COBRA] = {"cobra", format_cobra_read, NULL},
+    [ISO_FORMAT_VIPER] = {"viper", format_viper_read, NULL},
+    [ISO_FORMAT_TEXT] = {"text", NULL, format_text_read},
+    [ISO_FORMAT_AWDIT] = {"awdit", format_awdit_read, NULL},
+    [ISO_FORMAT_ELLE_EDN] = {"elle-edn", format_elle_edn_read, NULL},
+    [ISO_FORMAT_ELLE_JSON] = {"elle-json", format_elle_json_read, NULL},
+    [ISO_FORMAT_DBCOP_JSON] = {"dbcop-json", format_dbcop_json_read, NULL},
+    [ISO_FORMAT_HIST] = {"hist", format_hist_read, NULL},
 };
 
 const char *iso_format_name(enum iso_format format)
@@ -182,12 +185,19 @@ const char *iso_format_name(enum iso_format format)
     return formats[format].name;
 }
 
-enum iso_status iso_format_read(enum iso_format format, const char *path, struct iso_history *history,
-                                struct iso_error *error)
+enum iso_status iso_format_read_on(unsigned threads, enum iso_format format, const char *path,
+                                   struct iso_history *history, struct iso_error *error)
 {
-    enum iso_status status = formats[format].read(path, history, error);
+    enum iso_status status = formats[format].read_on ? formats[format].read_on(path, threads, history, error)
+                                                     : formats[format].read(path, history, error);
     if (status == ISO_OK && history->transaction_count == 0)
         status = iso_error_set(error, ISO_BAD_INPUT, "%s: no transaction here; expected a history of format %s", path,
                                formats[format].name);
     return status;
+}
+
+enum iso_status iso_format_read(enum iso_format format, const char *path, struct iso_history *history,
+                                struct iso_error *error)
+{
+    return iso_format_read_on(1, format, path, history, error);
 }

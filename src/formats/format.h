@@ -4,8 +4,8 @@
  * format owns. What no format claims is left to the native reader, whose error then says so. Standard input and other
  * pipes cannot be read twice: they are native unless a format is named.
  *
- * Native and TimeKiller's files stay with native/read.h, which reads them on all processors; the others are read whole,
- * by one thread, one file or directory a history. Threads: one at a time.
+ * Native and TimeKiller's files stay with native/read.h, which reads them on all processors; of the others one file or
+ * directory is a history, and they are read whole, by one thread, but for text, which streams. Threads: one at a time.
  */
 #ifndef ISO_FORMATS_FORMAT_H
 #define ISO_FORMATS_FORMAT_H
@@ -56,5 +56,9 @@ static inline bool iso_format_is_native(enum iso_format format)
 /* Reads a history of a format that is not native into an empty one. */
 enum iso_status iso_format_read(enum iso_format format, const char *path, struct iso_history *history,
                                 struct iso_error *error);
+
+/* The same on up to so many threads, of the caller's one of them. */
+enum iso_status iso_format_read_on(unsigned threads, enum iso_format format, const char *path,
+                                   struct iso_history *history, struct iso_error *error);
 
 #endif

@@ -13,7 +13,8 @@
 
 enum iso_status format_dbcop_read(const char *path, struct iso_history *history, struct iso_error *error);
 enum iso_status format_cobra_read(const char *path, struct iso_history *history, struct iso_error *error);
-enum iso_status format_text_read(const char *path, struct iso_history *history, struct iso_error *error);
+enum iso_status format_text_read(const char *path, unsigned threads, struct iso_history *history,
+                                 struct iso_error *error);
 enum iso_status format_awdit_read(const char *path, struct iso_history *history, struct iso_error *error);
 enum iso_status format_viper_read(const char *path, struct iso_history *history, struct iso_error *error);
 enum iso_status format_elle_edn_read(const char *path, struct iso_history *history, struct iso_error *error);

@@ -3,24 +3,30 @@
  * Operations of a transaction need not stand together; transactions of a session come in the order of their
  * first lines. `txn` -1 is an aborted operation: each write becomes an aborted transaction of its own, reads
  * are dropped. Every key starts at 0 unless somebody writes 0 to it: then no read of 0 is initial.
+ *
+ * The file is read in rounds: a piece for each thread, which ends behind a whole line and becomes a block of its own. There, and
+ * in the history that blocks are appended to, a *run* of lines that name one transaction stands as a transaction. Mostly
+ * that is what they are, but for a run that a piece's end has cut; else the history is put together anew at the end.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/memory.h"
 #include "base/number_map.h"
+#include "base/numbers.h"
+#include "base/parallel.h"
+#include "bytes/input.h"
 #include "formats/format_private.h"
-#include "bytes/whole_file.h"
+#include "history/index.h"
+
+enum { PIECE = 1 << 20, SHORTEST_LINE = 11, MOST_THREADS = 64 };
+
+/* ---- lines ---- */
 
 struct line {
     uint64_t key, value, session, transaction;
-    uint32_t place; /* line number */
     bool write, aborted;
-};
-
-struct lines {
-    struct line *lines;
-    uint32_t count, capacity;
 };
 
 static bool take_number(const char **at, const char *end, char stop, uint64_t *number)
@@ -38,6 +44,7 @@ static bool take_number(const char **at, const char *end, char stop, uint64_t *n
     return true;
 }
 
+/* Any line; `end`: its own. */
 static bool parse_line(const char *at, const char *end, struct line *line)
 {
     if (end - at < 2 || (at[0] != 'r' && at[0] != 'w') || at[1] != '(')
@@ -51,130 +58,360 @@ static bool parse_line(const char *at, const char *end, struct line *line)
     return line->aborted || (take_number(&at, end, ')', &line->transaction) && at == end);
 }
 
-static enum iso_status parse(struct lines *lines, const char *path, const struct iso_whole_file *file,
-                             struct iso_error *error)
+/* Of one to eight digits. Reads 8 bytes from `*at` on. */
+static inline bool short_number(const char **at, char stop, uint64_t *number)
 {
-    const char *at = file->bytes, *end = at + file->length;
-    for (uint32_t number = 1; at < end; number++) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        const char *next = stop ? stop + 1 : end;
-        stop = stop ? stop : end;
-        stop -= stop > at && stop[-1] == '\r';
-        struct line line = {.place = number};
-        if (!parse_line(at, stop, &line))
-            return iso_error_set(error, ISO_BAD_INPUT,
-                                 "%s:%u: found '%.*s', expected r(key,value,session,txn) or w(...), all of 64 bits",
-                                 path, number, (int)(stop - at < 60 ? stop - at : 60), at);
-        ISO_GROW_COLUMN(lines->lines, lines->count, lines->capacity);
-        lines->lines[lines->count++] = line;
-        at = next;
-    }
-    return ISO_OK;
+    unsigned digits = iso_bytes_digits(*at, number);
+    *at += digits + 1;
+    return digits && (*at)[-1] == stop;
 }
 
-/* Numbers transactions by their first lines; `number_of_line`, and how many lines each has. */
-struct grouping {
-    struct iso_number_map by_id;
-    uint32_t *first_line, *number_of_line, *start, *order;
-    uint32_t count;
+/* Most lines, with what follows them; NULL: parse_line() is to say. Zero bytes or other lines stand behind the piece. */
+static inline const char *parse_short_line(const char *at, const char *end, struct line *line)
+{
+    if (end - at < SHORTEST_LINE || (at[0] != 'r' && at[0] != 'w') || at[1] != '(')
+        return NULL;
+    line->write = at[0] == 'w';
+    line->aborted = false;
+    at += 2;
+    if (!short_number(&at, ',', &line->key) || !short_number(&at, ',', &line->value) ||
+        !short_number(&at, ',', &line->session) || !short_number(&at, ')', &line->transaction))
+        return NULL;
+    return *at == '\n' && at < end ? at + 1 : NULL;
+}
+
+/* ---- pieces ---- */
+
+struct piece {
+    const char *at, *end;
+    struct iso_history block; /* origins: lines, from 1 */
+    uint32_t lines;           /* parsed */
+    const char *fault;        /* the line behind them, which cannot be, or NULL */
 };
 
-static uint32_t find_group(struct grouping *grouping, uint64_t id, uint32_t line)
+struct run {
+    uint64_t transaction, session;
+    bool open;
+};
+
+static void end_run(struct piece *piece, struct run *run)
 {
-    uint32_t group = iso_number_map_add(&grouping->by_id, id, grouping->count);
-    if (group == grouping->count)
-        grouping->first_line[grouping->count++] = line;
-    return group;
+    if (run->open)
+        iso_history_close(&piece->block);
+    run->open = false;
 }
 
-static void group(struct grouping *grouping, const struct lines *lines)
+static void start_run(struct piece *piece, struct run *run, const struct line *line)
 {
-    size_t count = (size_t)lines->count + 1;
-    *grouping = (struct grouping){0};
-    grouping->first_line = iso_allocate(count * sizeof *grouping->first_line);
-    grouping->number_of_line = iso_allocate(count * sizeof *grouping->number_of_line);
-    grouping->start = iso_allocate_zeroed(count + 2, sizeof *grouping->start);
-    grouping->order = iso_allocate(count * sizeof *grouping->order);
-    for (uint32_t i = 0; i < lines->count; i++) {
-        if (!lines->lines[i].aborted)
-            grouping->start[2 + (grouping->number_of_line[i] = find_group(grouping, lines->lines[i].transaction, i))]++;
-    }
-    for (uint32_t g = 0; g < grouping->count; g++)
-        grouping->start[g + 2] += grouping->start[g + 1];
-    for (uint32_t i = 0; i < lines->count; i++) {
-        if (!lines->lines[i].aborted)
-            grouping->order[grouping->start[grouping->number_of_line[i] + 1]++] = i;
-    }
+    struct iso_atoms *atoms = &piece->block.atoms;
+    end_run(piece, run);
+    iso_history_begin(&piece->block, line->aborted ? ISO_ABSENT : iso_atoms_unsigned(atoms, line->transaction),
+                      iso_atoms_unsigned(atoms, line->session), line->aborted ? ISO_ABORTED : ISO_COMMITTED,
+                      iso_origin(0, piece->lines));
+    *run = (struct run){line->transaction, line->session, true};
 }
 
-static void release_grouping(struct grouping *grouping)
+static inline void add_operation(struct iso_history *block, const struct line *line)
 {
-    iso_number_map_release(&grouping->by_id);
-    iso_free(grouping->first_line);
-    iso_free(grouping->number_of_line);
-    iso_free(grouping->start);
-    iso_free(grouping->order);
+    iso_atom key = iso_atoms_unsigned(&block->atoms, line->key);
+    uint32_t operation = block->operation_count++, known = iso_atom_index_known(block->key_index, key);
+    block->kind[operation] = line->write ? ISO_WRITE : ISO_READ;
+    block->value[operation] = iso_atoms_unsigned(&block->atoms, line->value);
+    block->key[operation] = known != ISO_NONE ? known : iso_history_key(block, key);
 }
 
-static void add_operation(struct iso_history *history, const struct line *line)
+static inline void add_line(struct piece *piece, struct run *run, const struct line *line)
 {
-    iso_history_operation(history, line->write ? ISO_WRITE : ISO_READ, iso_atoms_unsigned(&history->atoms, line->key),
-                          iso_atoms_unsigned(&history->atoms, line->value));
-}
-
-static void add_aborted(struct iso_history *history, const struct line *line)
-{
-    char text[32];
-    int length = snprintf(text, sizeof text, "aborted:%u", line->place);
-    iso_history_begin(history, iso_atoms_add_string(&history->atoms, text, (size_t)length),
-                      iso_atoms_unsigned(&history->atoms, line->session), ISO_ABORTED, iso_origin(0, line->place));
-    add_operation(history, line);
-}
-
-static enum iso_status build(struct iso_history *history, const struct lines *lines, const struct grouping *grouping,
-                             struct iso_error *error)
-{
-    for (uint32_t g = 0; g < grouping->count; g++) {
-        const struct line *first = &lines->lines[grouping->first_line[g]];
-        iso_history_begin(history, iso_atoms_unsigned(&history->atoms, first->transaction),
-                          iso_atoms_unsigned(&history->atoms, first->session), ISO_COMMITTED,
-                          iso_origin(0, first->place));
-        for (uint32_t i = grouping->start[g]; i < grouping->start[g + 1]; i++) {
-            const struct line *line = &lines->lines[grouping->order[i]];
-            if (line->session != first->session)
-                return iso_error_set(error, ISO_BAD_INPUT,
-                                     "%s:%u: transaction %llu is of session %llu here and of session %llu on line %u",
-                                     history->inputs[0], line->place, (unsigned long long)line->transaction,
-                                     (unsigned long long)line->session, (unsigned long long)first->session,
-                                     first->place);
-            add_operation(history, line);
+    if (line->aborted) {
+        if (line->write) {
+            start_run(piece, run, line);
+            add_operation(&piece->block, line);
         }
+        end_run(piece, run);
+        return;
     }
-    for (uint32_t i = 0; i < lines->count; i++) {
-        if (lines->lines[i].aborted && lines->lines[i].write)
-            add_aborted(history, &lines->lines[i]);
+    if (!run->open || run->transaction != line->transaction || run->session != line->session)
+        start_run(piece, run, line);
+    add_operation(&piece->block, line);
+}
+
+static void parse_piece(void *context, unsigned part)
+{
+    struct piece *piece = (struct piece *)context + part;
+    struct run run = {.open = false};
+    struct line line = {0};
+    iso_history_clear(&piece->block);
+    iso_history_reserve_operations(&piece->block, (uint32_t)((piece->end - piece->at) / SHORTEST_LINE) + 1);
+    piece->lines = 0;
+    piece->fault = NULL;
+    for (const char *at = piece->at, *next; at < piece->end; at = next) {
+        next = parse_short_line(at, piece->end, &line);
+        if (!next) {
+            const char *stop = memchr(at, '\n', (size_t)(piece->end - at));
+            next = stop ? stop + 1 : piece->end;
+            stop = stop ? stop : piece->end;
+            stop -= stop > at && stop[-1] == '\r';
+            if (!parse_line(at, stop, &line)) {
+                piece->fault = at;
+                break;
+            }
+        }
+        piece->lines++;
+        add_line(piece, &run, &line);
+    }
+    end_run(piece, &run);
+}
+
+/* ---- the file ---- */
+
+struct reader {
+    const char *path;
+    struct iso_history *history;
+    struct iso_input *input;
+    char *bytes;
+    size_t length, capacity;
+    bool at_end;
+    uint64_t lines; /* of the pieces before */
+    unsigned threads;
+    struct piece pieces[MOST_THREADS];
+};
+
+/* Until a line ends in it, or the file. `*whole`: how far its lines are. */
+static enum iso_status fill(struct reader *reader, size_t *whole, struct iso_error *error)
+{
+    size_t want = (size_t)PIECE * reader->threads, got;
+    for (;;) {
+        ISO_RESERVE(reader->bytes, reader->length + want + ISO_WHOLE_FILE_PADDING, reader->capacity);
+        if (iso_input_read(reader->input, reader->bytes + reader->length, want, &got, error) != ISO_OK)
+            return error->status;
+        reader->at_end = got < want;
+        reader->length += got;
+        memset(reader->bytes + reader->length, 0, ISO_WHOLE_FILE_PADDING);
+        *whole = reader->length;
+        while (!reader->at_end && *whole && reader->bytes[*whole - 1] != '\n')
+            --*whole;
+        if (reader->at_end || *whole)
+            return ISO_OK;
+        want = reader->length;
+    }
+}
+
+static void cut(struct reader *reader, size_t whole)
+{
+    const char *at = reader->bytes, *end = at + whole;
+    for (unsigned i = 0; i < reader->threads; i++) {
+        const char *stop = at + (end - at) / (reader->threads - i);
+        stop = stop < end ? memchr(stop, '\n', (size_t)(end - stop)) : NULL;
+        reader->pieces[i].at = at;
+        reader->pieces[i].end = at = stop ? stop + 1 : end;
+    }
+}
+
+static enum iso_status append(struct reader *reader, const struct piece *piece, struct iso_error *error)
+{
+    iso_history_append(reader->history, &piece->block, 0, reader->lines);
+    reader->lines += piece->lines;
+    if (!piece->fault)
+        return ISO_OK;
+    const char *at = piece->fault, *stop = memchr(at, '\n', (size_t)(piece->end - at));
+    stop = stop ? stop : piece->end;
+    stop -= stop > at && stop[-1] == '\r';
+    return iso_error_set(
+        error, ISO_BAD_INPUT, "%s:%llu: found '%.*s', expected r(key,value,session,txn) or w(...), all of 64 bits",
+        reader->path, (unsigned long long)reader->lines + 1, (int)(stop - at < 60 ? stop - at : 60), at);
+}
+
+static enum iso_status read_pieces(struct reader *reader, struct iso_error *error)
+{
+    size_t whole = 0;
+    while (!reader->at_end) {
+        if (fill(reader, &whole, error) != ISO_OK)
+            return error->status;
+        cut(reader, whole);
+        iso_parallel(reader->threads, parse_piece, reader->pieces);
+        for (unsigned i = 0; i < reader->threads; i++) {
+            if (append(reader, &reader->pieces[i], error) != ISO_OK)
+                return error->status;
+        }
+        memmove(reader->bytes, reader->bytes + whole, reader->length - whole);
+        reader->length -= whole;
     }
     return ISO_OK;
 }
 
-enum iso_status format_text_read(const char *path, struct iso_history *history, struct iso_error *error)
+/* ---- runs to transactions ---- */
+
+/* Those that stand side by side become one. */
+static void join_neighbours(struct iso_history *history)
 {
-    struct iso_whole_file file;
-    struct lines lines = {0};
-    enum iso_status status = iso_whole_file_read(&file, path, error);
-    if (status != ISO_OK)
-        return status;
-    iso_history_input(history, path);
-    status = parse(&lines, path, &file, error);
-    if (status == ISO_OK) {
-        struct grouping grouping;
-        group(&grouping, &lines);
-        status = build(history, &lines, &grouping, error);
-        if (status == ISO_OK)
-            format_set_initial_zero(history);
-        release_grouping(&grouping);
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        if (count && history->tid[t] != ISO_ABSENT && history->tid[count - 1] == history->tid[t] &&
+            history->session[count - 1] == history->session[t]) {
+            history->flags[count - 1] |= history->flags[t];
+        } else {
+            history->flags[count] = history->flags[t];
+            history->tid[count] = history->tid[t];
+            history->session[count] = history->session[t];
+            history->origin[count] = history->origin[t];
+            count++;
+        }
+        history->first_operation[count] = history->first_operation[t + 1];
     }
-    iso_column_free(lines.lines, lines.capacity * sizeof *lines.lines);
-    iso_whole_file_release(&file);
-    return status;
+    history->transaction_count = count;
+}
+
+/* The runs of each transaction: run[first[g]] to run[first[g + 1] - 1]; of those that aborted none. */
+struct groups {
+    uint32_t count, *first, *run;
+};
+
+static void groups_release(struct groups *groups)
+{
+    iso_free(groups->first);
+    iso_free(groups->run);
+}
+
+static void group(struct groups *groups, const struct iso_history *history)
+{
+    uint32_t n = history->transaction_count, *of = iso_numbers(n), count = 0;
+    struct iso_number_map by_tid = {0};
+    groups->first = iso_numbers_zero((size_t)n + 2);
+    groups->run = iso_numbers(n);
+    for (uint32_t t = 0; t < n; t++) {
+        if (history->tid[t] == ISO_ABSENT)
+            continue;
+        of[t] = iso_number_map_add(&by_tid, history->tid[t], count);
+        count += of[t] == count;
+        groups->first[of[t] + 2]++;
+    }
+    groups->count = count;
+    for (uint32_t g = 0; g < count; g++)
+        groups->first[g + 2] += groups->first[g + 1];
+    for (uint32_t t = 0; t < n; t++) {
+        if (history->tid[t] != ISO_ABSENT)
+            groups->run[groups->first[of[t] + 1]++] = t;
+    }
+    iso_number_map_release(&by_tid);
+    iso_free(of);
+}
+
+/* Whether each run is a committed transaction. One bit a number: they are dense as a rule; false of others. */
+static bool are_transactions(const struct iso_history *history)
+{
+    uint32_t n = history->transaction_count;
+    iso_atom largest = 0;
+    for (uint32_t t = 0; t < n; t++)
+        largest = history->tid[t] > largest ? history->tid[t] : largest;
+    if (largest / 32 > n)
+        return false;
+    uint64_t *seen = iso_allocate_zeroed((size_t)largest / 64 + 1, sizeof *seen);
+    bool unique = true;
+    for (uint32_t t = 0; t < n && unique; t++) {
+        uint64_t bit = (uint64_t)1 << (history->tid[t] & 63), *word = &seen[history->tid[t] >> 6];
+        unique = !(*word & bit);
+        *word |= bit;
+    }
+    iso_free(seen);
+    return unique;
+}
+
+static void add_run(struct iso_history *to, const struct iso_history *from, uint32_t run)
+{
+    for (uint32_t o = from->first_operation[run]; o < from->first_operation[run + 1]; o++)
+        iso_history_operation(to, iso_kind_of(from, o), from->key_atom[from->key[o]], from->value[o]);
+}
+
+static unsigned long long line_of(const struct iso_history *history, uint32_t run)
+{
+    return (unsigned long long)iso_origin_offset(history->origin[run]);
+}
+
+static enum iso_status two_sessions(const struct iso_history *history, const struct iso_atoms *atoms, uint32_t run,
+                                    uint32_t other, struct iso_error *error)
+{
+    char tid[ISO_ATOM_TEXT_MAX], here[ISO_ATOM_TEXT_MAX], there[ISO_ATOM_TEXT_MAX];
+    size_t tid_length, here_length, there_length;
+    const char *tid_text = iso_atom_text(atoms, history->tid[run], tid, &tid_length);
+    const char *here_text = iso_atom_text(atoms, history->session_atom[history->session[run]], here, &here_length);
+    const char *there_text = iso_atom_text(atoms, history->session_atom[history->session[other]], there, &there_length);
+    return iso_error_set(error, ISO_BAD_INPUT,
+                         "%s:%llu: transaction %.*s is of session %.*s here and of session %.*s on line %llu",
+                         history->inputs[0], line_of(history, run), (int)tid_length, tid_text, (int)here_length,
+                         here_text, (int)there_length, there_text, line_of(history, other));
+}
+
+/* The same operations by transaction, in an empty history that takes the atoms. */
+static enum iso_status regroup(struct iso_history *to, const struct iso_history *from, const struct groups *groups,
+                               struct iso_error *error)
+{
+    iso_history_input(to, from->inputs[0]);
+    for (uint32_t g = 0; g < groups->count && error->status == ISO_OK; g++) {
+        uint32_t first = groups->run[groups->first[g]];
+        iso_history_begin(to, from->tid[first], from->session_atom[from->session[first]], ISO_COMMITTED,
+                          from->origin[first]);
+        for (uint32_t i = groups->first[g]; i < groups->first[g + 1] && error->status == ISO_OK; i++) {
+            add_run(to, from, groups->run[i]);
+            if (from->session[groups->run[i]] != from->session[first])
+                two_sessions(from, &to->atoms, groups->run[i], first, error);
+        }
+    }
+    for (uint32_t t = 0; t < from->transaction_count; t++) {
+        if (from->tid[t] != ISO_ABSENT)
+            continue;
+        char text[40];
+        int length = snprintf(text, sizeof text, "aborted:%llu", line_of(from, t));
+        iso_history_begin(to, iso_atoms_add_string(&to->atoms, text, (size_t)length),
+                          from->session_atom[from->session[t]], ISO_ABORTED, from->origin[t]);
+        add_run(to, from, t);
+    }
+    return error->status;
+}
+
+static void swap_atoms(struct iso_history *one, struct iso_history *other)
+{
+    struct iso_atoms atoms = one->atoms;
+    one->atoms = other->atoms;
+    other->atoms = atoms;
+}
+
+static enum iso_status make_transactions(struct iso_history *history, struct iso_error *error)
+{
+    join_neighbours(history);
+    if (are_transactions(history))
+        return ISO_OK;
+    struct groups groups;
+    group(&groups, history);
+    if (groups.count < history->transaction_count) {
+        struct iso_history grouped;
+        iso_history_init(&grouped);
+        swap_atoms(&grouped, history);
+        regroup(&grouped, history, &groups, error);
+        iso_history_release(history);
+        *history = grouped;
+    }
+    groups_release(&groups);
+    return error->status;
+}
+
+enum iso_status format_text_read(const char *path, unsigned threads, struct iso_history *history,
+                                 struct iso_error *error)
+{
+    struct reader *reader = iso_allocate_zeroed(1, sizeof *reader);
+    reader->path = path;
+    reader->history = history;
+    reader->threads = threads < MOST_THREADS ? threads : MOST_THREADS;
+    for (unsigned i = 0; i < reader->threads; i++)
+        iso_history_init(&reader->pieces[i].block);
+    iso_history_input(history, path);
+    if (iso_input_open(&reader->input, path, error) == ISO_OK)
+        read_pieces(reader, error);
+    iso_input_free(reader->input);
+    iso_free(reader->bytes);
+    for (unsigned i = 0; i < reader->threads; i++)
+        iso_history_release(&reader->pieces[i].block);
+    iso_free(reader);
+    if (error->status == ISO_OK && make_transactions(history, error) == ISO_OK)
+        format_set_initial_zero(history);
+    return error->status;
 }

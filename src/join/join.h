@@ -110,7 +110,9 @@ struct iso_join_output {
     struct iso_history block; /* building; scalar timestamps */
     uint32_t count, capacity;
     struct iso_join_step *steps;
-    struct iso_history joined; /* building: what may be written down, with outcomes and without probes */
+    /* Building: with outcomes and without probes, each with all that it wrote. A transaction that left that to the stream has
+     * ISO_MARK_CDC_WRITES still, where it has queries: the order of its writes is not known. */
+    struct iso_history joined;
 };
 
 /* What became of what arrived: each row, record and read that does not wait is in one class. */
@@ -160,11 +162,12 @@ struct iso_join_stats {
     uint64_t markers;       /* clients' ids of transactions that the stream gave */
     uint64_t stray_markers; /* of transactions that are others already: they say nothing */
     uint64_t without_start; /* records that write, and whose reads nobody can place at SI: not judged */
-    uint64_t empty_ends;    /* transactions of a binlog that ended without any event */
-    uint64_t undone;        /* transactions in the log that did not commit there, with rows */
-    uint64_t xa_unknown;    /* of them and of their late rows, those given as transactions of unknown outcome */
-    uint64_t late_records;  /* arrived when their transaction had been finished without them: not judged */
-    uint64_t records;       /* of clients, that arrived */
+    uint64_t readers_without_start, reads_without_start; /* those that only read: the joined history alone has them */
+    uint64_t empty_ends;                                 /* transactions of a binlog that ended without any event */
+    uint64_t undone;       /* transactions in the log that did not commit there, with rows */
+    uint64_t xa_unknown;   /* of them and of their late rows, those given as transactions of unknown outcome */
+    uint64_t late_records; /* arrived when their transaction had been finished without them: not judged */
+    uint64_t records;      /* of clients, that arrived */
     uint64_t records_gone[ISO_RECORD_CLASSES], rows_gone[ISO_ROW_CLASSES], reads_gone[ISO_READ_CLASSES];
     uint64_t row_events;           /* rows that arrived */
     uint64_t reads;                /* of clients' records */
@@ -178,7 +181,6 @@ struct iso_join_stats {
     uint64_t incomparable;         /* writes whose row has other columns than the client says */
     uint64_t gaps;                 /* rows of a snapshot that contradict what was streamed */
     uint64_t snapshots_again;      /* times that one began in a partition behind changes */
-    uint64_t queries_forgotten;    /* that the joined history has no more, since the order of own writes is not known */
     uint64_t probes;               /* transactions and reads among the engine's that are ours */
     uint64_t probe_reads;
     uint64_t waiting_transactions, waiting_records, waiting_rows, oldest_ms; /* now */

@@ -196,7 +196,7 @@ void iso_pipeline_books(const struct iso_pipeline *pipeline, struct iso_books *b
     open_records(&opening);
     open_transactions(&opening);
     open_reads(&opening);
-    pipeline_order_open(pipeline, &engine, books);
+    pipeline_order_open(pipeline, &(struct iso_pipeline_stats){.engine = engine, .join = join}, books);
     for (int unit = 0; unit < ISO_UNITS; unit++)
         books->balanced &= iso_books_sum(books, (enum iso_unit)unit) == books->came[unit];
     books->balanced &= is_passed_on(&opening);

@@ -41,10 +41,16 @@ const char *pipeline_order_reason(const struct iso_pipeline *pipeline)
     return pipeline->options.seeks_order && pipeline->order.outcome == ISO_IS_UNDECIDED ? pipeline->order.reason : NULL;
 }
 
-uint64_t pipeline_order_reads(const struct iso_pipeline *pipeline, const struct iso_aion_stats *engine)
+/* Of writers the engine has them, of readers the joined history alone. */
+static uint64_t reads_without_start(const struct iso_pipeline_stats *stats)
+{
+    return stats->engine.reads_of[ISO_AION_READS_NO_START] + stats->join.reads_without_start;
+}
+
+uint64_t pipeline_order_reads(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats)
 {
     bool judged = pipeline->options.seeks_order && !pipeline_order_reason(pipeline);
-    return judged ? engine->reads_of[ISO_AION_READS_NO_START] : 0;
+    return judged ? reads_without_start(stats) : 0;
 }
 
 static void move_count(uint64_t *of, enum iso_book_class from, enum iso_book_class to, uint64_t count)
@@ -53,7 +59,7 @@ static void move_count(uint64_t *of, enum iso_book_class from, enum iso_book_cla
     of[to] += count;
 }
 
-void pipeline_order_open(const struct iso_pipeline *pipeline, const struct iso_aion_stats *engine,
+void pipeline_order_open(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
                          struct iso_books *books)
 {
     const char *reason = pipeline_order_reason(pipeline);
@@ -61,8 +67,9 @@ void pipeline_order_open(const struct iso_pipeline *pipeline, const struct iso_a
     if (!pipeline->options.seeks_order || (reason && strcmp(reason, waiting) != 0))
         return;
     move_count(transactions, ISO_BOOK_UNPLACED, ISO_BOOK_JUDGED, transactions[ISO_BOOK_UNPLACED]);
-    move_count(reads, ISO_BOOK_UNPLACED, reason ? ISO_BOOK_WAITING : ISO_BOOK_JUDGED,
-               engine->reads_of[ISO_AION_READS_NO_START]);
+    enum iso_book_class to = reason ? ISO_BOOK_WAITING : ISO_BOOK_JUDGED;
+    move_count(reads, ISO_BOOK_UNPLACED, to, reads_without_start(stats));
+    move_count(books->of[ISO_UNIT_RECORDS], ISO_BOOK_UNPLACED, to, stats->join.readers_without_start);
     if (!reason)
         return;
     books->waiting.for_order = transactions[ISO_BOOK_JUDGED];

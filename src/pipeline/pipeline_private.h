@@ -44,9 +44,9 @@ void pipeline_order_release(struct iso_pipeline *pipeline);
 uint64_t pipeline_order_found(const struct iso_pipeline *pipeline);
 const char *pipeline_order_reason(const struct iso_pipeline *pipeline); /* why it is undecided; or NULL */
 /* Reads without a time, which only the order explains. */
-uint64_t pipeline_order_reads(const struct iso_pipeline *pipeline, const struct iso_aion_stats *engine);
+uint64_t pipeline_order_reads(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats);
 /* Moves in the books what waits for it, and what it has judged since. */
-void pipeline_order_open(const struct iso_pipeline *pipeline, const struct iso_aion_stats *engine,
+void pipeline_order_open(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
                          struct iso_books *books);
 const char *pipeline_order_outcome(const struct iso_pipeline *pipeline);
 
@@ -95,6 +95,7 @@ void pipeline_queries_start(struct iso_pipeline *pipeline, const struct iso_hist
 void pipeline_queries_block(struct iso_pipeline *pipeline, const struct iso_history *block);
 void pipeline_queries_add(void *context, const struct iso_history *block,
                           uint32_t transaction); /* the engine's callback, as in struct iso_aion_options */
+void pipeline_queries_flush(struct iso_pipeline *pipeline);
 void pipeline_queries_initial(struct iso_pipeline *pipeline, iso_atom key, iso_atom value);
 void pipeline_queries_altered(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom table,
                               uint64_t cts);

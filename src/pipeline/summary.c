@@ -99,6 +99,14 @@ static const char *reason_of_little(const struct iso_pipeline *pipeline, const s
     return pipeline->join && !judges_reads(pipeline, stats, books) ? "no-reads" : NULL;
 }
 
+/* At ser a writer's reads are judged at its commit, and where an order is sought all others are part of it. */
+static bool lacks_start(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats)
+{
+    enum iso_level level = pipeline->options.engine.level;
+    return (stats->join.without_start && level != ISO_SER && !iso_aion_needs_no_start(level)) ||
+           (stats->join.readers_without_start && !pipeline->options.seeks_order);
+}
+
 static const char *reason_of(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
                              const struct iso_books *books, bool allow_unjudged)
 {
@@ -114,10 +122,7 @@ static const char *reason_of(const struct iso_pipeline *pipeline, const struct i
         return "waiting";
     if (pipeline_order_reason(pipeline))
         return pipeline_order_reason(pipeline);
-    if (pipeline->options.seeks_order && stats->join.queries_forgotten && !allow_unjudged)
-        return iso_unjudged_name(ISO_UNJUDGED_ROW_SETS); /* the order that was found says nothing of them */
-    if (stats->join.without_start && pipeline->options.engine.level != ISO_SER &&
-        !iso_aion_needs_no_start(pipeline->options.engine.level) && !allow_unjudged)
+    if (lacks_start(pipeline, stats) && !allow_unjudged)
         return "no-start-timestamp";
     if (engine->reads_undecided || engine->writes_undecided || engine->sessions_undecided || engine->beyond_retention ||
         engine->outcomes_lost)
@@ -163,7 +168,7 @@ static void put_totals(struct iso_text *text, const struct iso_pipeline *pipelin
                                          .operations = engine->operations,
                                          .sessions = engine->sessions,
                                          .keys = engine->keys,
-                                         .reads_judged = engine->reads_judged + pipeline_order_reads(pipeline, engine),
+                                         .reads_judged = engine->reads_judged + pipeline_order_reads(pipeline, stats),
                                          .reads_unjudged = engine->reads_unjudged,
                                          .unjudged = stats->unjudged,
                                          .writes_unjudged = engine->writes_unjudged,
@@ -250,8 +255,8 @@ static void put_join(struct iso_text *text, const struct iso_join_stats *join)
         iso_reported_put_count(text, "markers", join->markers);
         iso_reported_put_count(text, "stray_markers", join->stray_markers);
     }
-    if (join->without_start)
-        iso_reported_put_count(text, "without_start", join->without_start);
+    if (join->without_start + join->readers_without_start)
+        iso_reported_put_count(text, "without_start", join->without_start + join->readers_without_start);
     if (join->late_records)
         iso_reported_put_count(text, "late_records", join->late_records);
     iso_reported_put_count(text, "waiting_transactions", join->waiting_transactions);

@@ -31,8 +31,8 @@ static bool parse_column(struct predicate_lexer *lexer, struct iso_aggregate *ag
         predicate_word_unquote(&lexer->word, &name);
     else
         return predicate_lexer_refuse(lexer, "a column");
-    aggregate->column =
-        (struct iso_condition_column){{name.bytes, name.used}, predicate_lexer_place(lexer), kind == PREDICATE_QUOTED};
+    aggregate->column = (struct iso_condition_column){
+        .name = {name.bytes, name.used}, .place = predicate_lexer_place(lexer), .is_exact = kind == PREDICATE_QUOTED};
     return predicate_lexer_next(lexer);
 }
 

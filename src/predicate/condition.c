@@ -105,6 +105,41 @@ static void keep_text(struct iso_text *spelt, size_t start, struct iso_scalar *s
     scalar->number = (int64_t)at;
 }
 
+/* Whether the operand is a number, or nothing that a column's cells are compared with. */
+static bool is_number(const struct iso_condition *condition, uint16_t operand)
+{
+    uint8_t kind = ISO_SCALAR_OPAQUE;
+    if (operand & CONDITION_CONSTANT)
+        kind = condition->constants[operand & ~(unsigned)CONDITION_CONSTANT].kind;
+    return kind == ISO_SCALAR_INTEGER || kind == ISO_SCALAR_DECIMAL || kind == ISO_SCALAR_DOUBLE;
+}
+
+static void meets(struct iso_condition *condition, uint16_t operand, bool number)
+{
+    if (!(operand & CONDITION_CONSTANT))
+        condition->columns[operand].meets_numbers &= number;
+}
+
+/* Which columns of no type meet nothing but numbers. */
+static void find_numbers(struct iso_condition *condition, const struct iso_scalar_type *types)
+{
+    for (uint32_t i = 0; i < condition->column_count; i++)
+        condition->columns[i].meets_numbers = is_untyped(types[i].value);
+    for (uint32_t i = 0; i < condition->step_count; i++) {
+        const struct condition_step *step = &condition->steps[i];
+        bool number = step->code == CONDITION_IS_NULL;
+        if (step->code == CONDITION_COMPARE) {
+            meets(condition, step->left, is_number(condition, step->right));
+            meets(condition, step->right, is_number(condition, step->left));
+            continue;
+        }
+        for (uint32_t c = 0; step->code == CONDITION_IN && c < step->count; c++)
+            number = (number || !c) && is_number(condition, (uint16_t)(CONDITION_CONSTANT | (step->right + c)));
+        if (step->code <= CONDITION_IS)
+            meets(condition, step->left, number);
+    }
+}
+
 void iso_condition_bind(struct iso_condition *condition, const struct iso_scalar_type *types)
 {
     struct iso_text *spelt = &condition->spelt;
@@ -126,6 +161,7 @@ void iso_condition_bind(struct iso_condition *condition, const struct iso_scalar
         if (has_text(&condition->constants[i]))
             condition->constants[i].text =
                 condition->constants[i].length ? spelt->bytes + condition->constants[i].number : "";
+    find_numbers(condition, types);
 }
 
 /* ---- a row ---- */

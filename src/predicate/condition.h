@@ -51,6 +51,7 @@ struct iso_condition_column {
     struct iso_json_text name; /* without quotes */
     uint32_t place;            /* its first byte in the text, from 1 */
     bool is_exact;             /* as it is written, not in any case of letters */
+    bool meets_numbers; /* once it is bound: of no type, and compared with numbers only: iso_scalar_integer will do */
 };
 
 /* column = constant, in every row that matches. */

@@ -388,7 +388,7 @@ static void put_constraint(struct prove_bits *bits, const struct prove_encoding 
 
 static bool asked_to_stop(struct prove_bits *bits, uint32_t i)
 {
-    if (bits->stop && !(i & 1023) && bits->stop(bits->stop_context))
+    if (!(i & 63) && iso_prove_stop_asked(&bits->stop))
         bits->stopped = true;
     return bits->stopped;
 }
@@ -420,7 +420,7 @@ void prove_bits_encode(struct prove_bits *bits, const struct prove_encoding *enc
     for (uint32_t i = 0; i < terms->count && !asked_to_stop(bits, i); i++)
         if (needed[i])
             make(bits, i);
-    for (uint32_t i = 0; bits->all_bounded && i < terms->count && !bits->stopped; i++)
+    for (uint32_t i = 0; bits->all_bounded && i < terms->count && !asked_to_stop(bits, i); i++)
         if (needed[i] && terms->list[i].op == PROVE_VARIABLE)
             bound_variable(bits, i);
     for (uint32_t i = 0; !bits->all_bounded && i < program->inputs.count && !bits->stopped; i++)

@@ -34,8 +34,7 @@ struct prove_bits {
     struct prove_gate *gates;
     uint32_t gate_slots, gate_count;
     bool all_bounded; /* every variable stays within its range; else those of inputs, as reads do by what they read */
-    bool (*stop)(void *context); /* asked now and then; or NULL. Once true, what was made is not to be used */
-    void *stop_context;
+    struct iso_prove_stop stop; /* asked now and then. Once true, what was made is not to be used */
     bool stopped;
 };
 

@@ -65,6 +65,7 @@ struct reader {
     bool cells, inputs;  /* what an expression may name here */
     const char *without; /* why not, for a message */
     unsigned depth, operators;
+    uint32_t tokens; /* read: now and then the program's `stop` is asked */
     struct iso_error *error;
 };
 
@@ -133,6 +134,8 @@ static void next(struct reader *reader)
 {
     static const char *const pairs[] = {":=", "..", "||", "&&", "==", "!=", "<=", ">="};
     reader->last = reader->token.end;
+    if (!(++reader->tokens & 4095) && fine(reader) && iso_prove_stop_asked(&reader->program->stop))
+        iso_error_set(reader->error, ISO_UNDECIDED, "%s: the time is up", reader->program->file);
     skip_space(reader);
     reader->token.begin = reader->token.end = reader->at;
     reader->token.kind = END;

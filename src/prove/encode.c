@@ -65,7 +65,7 @@ static bool stopped(struct prove_encoding *encoding)
 {
     const struct prove_system *system = encoding->system;
     encoding->stopped = encoding->stopped || system->terms.count > LARGEST || encoding->terms.count > LARGEST ||
-                        (system->stop && system->stop(system->stop_context));
+                        iso_prove_stop_asked(&system->stop);
     return encoding->stopped;
 }
 

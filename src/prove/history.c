@@ -91,7 +91,7 @@ static void put_operations(struct writing *writing, uint32_t instance)
     }
 }
 
-/* pc and psi are judged by timestamps: commits by the order, snapshots by what they have. */
+/* pc and psi can be judged by timestamps, too: commits by the order, snapshots by what they have. */
 static void put_times(struct writing *writing, uint32_t instance, uint32_t place)
 {
     const struct iso_prove_execution *execution = writing->execution;

@@ -81,8 +81,8 @@ static char *say(const char *what, const char *name)
 }
 
 static enum iso_outcome induct_template(const struct iso_prove_program *program, uint32_t template,
-                                        enum iso_prove_level level, uint32_t unroll, bool (*stop)(void *context),
-                                        void *context, char **reason, struct iso_error *error)
+                                        enum iso_prove_level level, uint32_t unroll, struct iso_prove_stop stop,
+                                        char **reason, struct iso_error *error)
 {
     const struct iso_prove_template *of = &program->templates.list[template];
     int64_t *least = iso_allocate_zeroed(of->parameters + 1, sizeof *least);
@@ -90,9 +90,7 @@ static enum iso_outcome induct_template(const struct iso_prove_program *program,
     struct prove_system system = {.program = NULL};
     enum iso_outcome outcome = ISO_HOLDS;
     if (parameter_ranges(program, template, least, most) &&
-        prove_system_build_template(&system, program, template, least, most, unroll, error) == ISO_OK) {
-        system.stop = stop;
-        system.stop_context = context;
+        prove_system_build_template(&system, program, template, least, most, unroll, stop, error) == ISO_OK) {
         uint32_t goal = step(&system, level, error);
         enum iso_solver_answer answer = ISO_SOLVER_FALSE;
         if (error->status == ISO_OK && goal != FALSE_TERM)
@@ -103,6 +101,8 @@ static enum iso_outcome induct_template(const struct iso_prove_program *program,
         else if (answer == ISO_SOLVER_STOPPED)
             *reason = say("the time is up at ", of->name);
     }
+    if (error->status == ISO_UNDECIDED && !*reason)
+        *reason = say("the time is up at ", of->name);
     if (error->status != ISO_OK)
         outcome = ISO_IS_UNDECIDED;
     if (system.program)
@@ -113,7 +113,7 @@ static enum iso_outcome induct_template(const struct iso_prove_program *program,
 }
 
 enum iso_outcome prove_induct(const struct iso_prove_program *program, enum iso_prove_level level, uint32_t unroll,
-                              bool (*stop)(void *context), void *context, char **reason, struct iso_error *error)
+                              struct iso_prove_stop stop, char **reason, struct iso_error *error)
 {
     assert(level == ISO_PROVE_SER || level == ISO_PROVE_SI || level == ISO_PROVE_PC);
     struct prove_system start;
@@ -125,18 +125,18 @@ enum iso_outcome prove_induct(const struct iso_prove_program *program, enum iso_
                 *reason = say("rows are inserted by ", program->templates.list[i].name);
                 return ISO_IS_UNDECIDED;
             }
-    if (prove_system_build(&start, program, false, unroll, error) == ISO_OK) {
+    if (prove_system_build(&start, program, false, unroll, stop, error) == ISO_OK) {
         uint32_t wrong = prove_not(&start.terms, prove_system_rules_at_start(&start, error));
         wrong = prove_and(&start.terms, wrong, start.assumed);
-        start.stop = stop;
-        start.stop_context = context;
         if (wrong != FALSE_TERM && prove_ask_terms(&start, &wrong, 1, NULL) != ISO_SOLVER_FALSE) {
             *reason = say("not inductive: ", "it is false at the start");
             outcome = ISO_IS_UNDECIDED;
         }
     }
+    if (error->status == ISO_UNDECIDED)
+        *reason = say("the time is up", "");
     prove_system_release(&start);
     for (uint32_t i = 0; i < program->templates.count && outcome == ISO_HOLDS && error->status == ISO_OK; i++)
-        outcome = induct_template(program, i, level, unroll, stop, context, reason, error);
+        outcome = induct_template(program, i, level, unroll, stop, reason, error);
     return error->status == ISO_OK ? outcome : ISO_IS_UNDECIDED;
 }

@@ -13,6 +13,6 @@
 
 /* HOLDS: inductive. Else undecided, and a reason, which the caller frees. */
 enum iso_outcome prove_induct(const struct iso_prove_program *program, enum iso_prove_level level, uint32_t unroll,
-                              bool (*stop)(void *context), void *context, char **reason, struct iso_error *error);
+                              struct iso_prove_stop stop, char **reason, struct iso_error *error);
 
 #endif

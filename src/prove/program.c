@@ -3,9 +3,21 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "iso/error.h"
+
+static bool is_late(void *context)
+{
+    const double *deadline = context;
+    return *deadline > 0 && iso_clock_seconds() > *deadline;
+}
+
+struct iso_prove_stop iso_prove_stop_at(double *deadline)
+{
+    return (struct iso_prove_stop){.ask = is_late, .context = deadline};
+}
 
 void iso_prove_program_init(struct iso_prove_program *program)
 {
@@ -27,6 +39,7 @@ void iso_prove_program_release(struct iso_prove_program *program)
         free_names(table->row_names, table->rows);
         iso_free(table->name);
         iso_free(table->initial);
+        iso_free(table->key);
     }
     for (uint32_t i = 0; i < program->inputs.count; i++)
         iso_free(program->inputs.list[i].name);

@@ -44,6 +44,7 @@
 
 #include "iso/history.h"
 #include "iso/status.h"
+#include "prove/stop.h"
 
 struct iso_text;
 
@@ -116,8 +117,9 @@ struct iso_prove_table {
     char **row_names;    /* of `rows`, as messages call them ("room 1"); NULL: name[0], or the name alone if !indexed */
     bool indexed;        /* a table of the core language, as opposed to its var */
     bool hidden;         /* no message lists its cells by themselves: a unique index */
-    uint32_t first_cell; /* set by iso_prove_program_finish: cells are counted over all tables */
-    uint32_t *initial;   /* rows * columns expressions of constants and inputs; row by row */
+    uint32_t *key, key_count; /* columns that fix a row, the first of its keys; none: not known */
+    uint32_t first_cell;      /* set by iso_prove_program_finish: cells are counted over all tables */
+    uint32_t *initial;        /* rows * columns expressions of constants and inputs; row by row */
     struct iso_prove_span span;
 };
 
@@ -209,10 +211,11 @@ struct iso_prove_program {
         char **list; /* of SQL: what psql is told before an instance begins */
         uint32_t count, capacity;
     } prologues;
-    uint32_t sessions;     /* how many have been given out */
-    uint32_t repeats;      /* how often the file's run list stands in `instances` (--instances) */
-    uint32_t cells;        /* set by finish */
-    uint32_t *cell_tables; /* set by finish: of each cell its table */
+    struct iso_prove_stop stop; /* asked while it is read: ISO_UNDECIDED. It outlives reading, and means nothing then */
+    uint32_t sessions;          /* how many have been given out */
+    uint32_t repeats;           /* how often the file's run list stands in `instances` (--instances) */
+    uint32_t cells;             /* set by finish */
+    uint32_t *cell_tables;      /* set by finish: of each cell its table */
 };
 
 void iso_prove_program_init(struct iso_prove_program *program);

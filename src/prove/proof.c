@@ -12,31 +12,40 @@ enum { FALSE_TERM, TRUE_TERM };
 /* A system of its own for each level: the numbers of its terms are the clauses' numbers. */
 static enum iso_status encode(struct prove_system *system, struct prove_encoding *encoding, uint32_t *goal,
                               const struct iso_prove_program *program, enum iso_prove_level level, uint32_t unroll,
-                              struct iso_error *error)
+                              struct iso_prove_stop stop, struct iso_error *error)
 {
-    enum iso_status status = prove_system_build(system, program, level == ISO_PROVE_RC, unroll, error);
+    enum iso_status status = prove_system_build(system, program, level == ISO_PROVE_RC, unroll, stop, error);
     *encoding = (struct prove_encoding){.system = NULL};
     if (status != ISO_OK)
         return status;
     prove_encode(encoding, system, level);
     *goal = prove_or(&system->terms, encoding->wrong, system->unrolled);
     if (encoding->stopped)
-        return iso_error_set(error, ISO_UNDECIDED, "%s: the program is too large", program->file);
+        return iso_error_set(error, ISO_UNDECIDED, "%s: %s", program->file,
+                             iso_prove_stop_asked(&stop) ? "the time is up" : "the program is too large");
     return ISO_OK;
 }
 
 enum iso_status iso_prove_clauses_make(struct iso_prove_clauses *clauses, const struct iso_prove_program *program,
-                                       enum iso_prove_level level, uint32_t unroll, struct iso_error *error)
+                                       enum iso_prove_level level, uint32_t unroll, struct iso_prove_stop stop,
+                                       struct iso_error *error)
 {
     struct prove_system system;
     struct prove_encoding encoding;
     struct prove_bits bits;
     uint32_t goal;
     *clauses = (struct iso_prove_clauses){.list = NULL};
-    enum iso_status status = encode(&system, &encoding, &goal, program, level, unroll, error);
+    enum iso_status status = encode(&system, &encoding, &goal, program, level, unroll, stop, error);
     if (status == ISO_OK) {
         prove_bits_init(&bits, &system.terms);
+        bits.stop = stop;
         prove_bits_encode(&bits, &encoding, &goal, 1);
+    }
+    if (status == ISO_OK && bits.stopped) {
+        status = iso_error_set(error, ISO_UNDECIDED, "%s: %s", program->file,
+                               iso_prove_stop_asked(&stop) ? "the time is up" : "the program is too large");
+        prove_bits_release(&bits);
+    } else if (status == ISO_OK) {
         clauses->count = bits.clauses.count + 2;
         clauses->clauses = bits.clause_count + 1;
         clauses->variables = bits.variables;
@@ -67,32 +76,28 @@ static void put_clause(void *context, const int *clause, uint32_t count)
     iso_text_put(context, "0\n");
 }
 
-static bool time_is_up(void *context)
-{
-    const double *deadline = context;
-    return *deadline > 0 && iso_clock_seconds() > *deadline;
-}
-
 static enum iso_status put_proof(const struct iso_prove_program *program, enum iso_prove_level level, uint32_t unroll,
-                                 double seconds, struct iso_text *text, struct iso_error *error)
+                                 struct iso_prove_stop stop, struct iso_text *text, struct iso_error *error)
 {
     struct iso_prove_clauses clauses;
-    double deadline = seconds > 0 ? iso_clock_seconds() + seconds : 0;
-    enum iso_status status = iso_prove_clauses_make(&clauses, program, level, unroll, error);
+    enum iso_status status = iso_prove_clauses_make(&clauses, program, level, unroll, stop, error);
     if (status != ISO_OK)
         return status;
     struct iso_solver *solver = iso_solver_new();
     iso_solver_set_learn(solver, put_clause, text);
-    iso_solver_set_stop(solver, time_is_up, &deadline);
+    iso_solver_set_stop(solver, stop.ask, stop.context);
     iso_text_format(text, "level %s variables %d clauses %u\n", iso_prove_level_name(level), clauses.variables,
                     clauses.clauses);
     size_t first = 0;
-    for (size_t i = 0; i < clauses.count; i++)
+    bool late = false;
+    for (size_t i = 0; i < clauses.count && !late; i++) {
+        late = !(i & 8191) && iso_prove_stop_asked(&stop);
         if (!clauses.list[i]) {
             iso_solver_clause(solver, clauses.list + first, (uint32_t)(i - first));
             first = i + 1;
         }
-    enum iso_solver_answer answer = iso_solver_solve(solver, NULL, 0);
+    }
+    enum iso_solver_answer answer = late ? ISO_SOLVER_STOPPED : iso_solver_solve(solver, NULL, 0);
     if (answer == ISO_SOLVER_STOPPED)
         status = iso_error_set(error, ISO_UNDECIDED, "the proof of %s takes longer than --timeout",
                                iso_prove_level_name(level));
@@ -110,11 +115,12 @@ enum iso_status iso_prove_put_proofs(const struct iso_prove_program *program, co
                                      struct iso_error *error)
 {
     enum iso_status status = ISO_OK;
+    double deadline = options->seconds > 0 ? iso_clock_seconds() + options->seconds : 0;
     iso_text_format(text, "isochron-proof %d\ntransactions %u unroll %u file %s\n", ISO_PROVE_PROOF_VERSION,
                     program->instances.count, options->unroll, program->file);
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS && status == ISO_OK; i++)
         if (result->asked[i] && result->answers[i].outcome == ISO_HOLDS)
-            status = put_proof(program, i, options->unroll, options->seconds, text, error);
+            status = put_proof(program, i, options->unroll, iso_prove_stop_at(&deadline), text, error);
     return status;
 }
 
@@ -185,12 +191,12 @@ static void put_constraint(struct iso_text *text, const struct prove_encoding *e
 }
 
 enum iso_status iso_prove_put_smt2(const struct iso_prove_program *program, enum iso_prove_level level, uint32_t unroll,
-                                   struct iso_text *text, struct iso_error *error)
+                                   struct iso_prove_stop stop, struct iso_text *text, struct iso_error *error)
 {
     struct prove_system system;
     struct prove_encoding encoding;
     uint32_t goal;
-    enum iso_status status = encode(&system, &encoding, &goal, program, level, unroll, error);
+    enum iso_status status = encode(&system, &encoding, &goal, program, level, unroll, stop, error);
     const struct prove_terms *terms = &system.terms;
     iso_text_format(text, "; can a rule of this program be broken at %s? unsat: it holds for these %u transactions\n",
                     iso_prove_level_name(level), program->instances.count);

@@ -28,16 +28,17 @@ struct iso_prove_clauses {
 
 /* "Some execution of the level breaks a rule, or has more rounds than `unroll`", as clauses; the same ones each time. */
 enum iso_status iso_prove_clauses_make(struct iso_prove_clauses *clauses, const struct iso_prove_program *program,
-                                       enum iso_prove_level level, uint32_t unroll, struct iso_error *error);
+                                       enum iso_prove_level level, uint32_t unroll, struct iso_prove_stop stop,
+                                       struct iso_error *error);
 void iso_prove_clauses_release(struct iso_prove_clauses *clauses);
 
-/* The proofs of all levels that hold. `seconds`: for each; ISO_UNDECIDED, with an error: a level took longer. */
+/* The proofs of all levels that hold. ISO_UNDECIDED, with an error: that took longer than the options' seconds. */
 enum iso_status iso_prove_put_proofs(const struct iso_prove_program *program, const struct iso_prove_options *options,
                                      const struct iso_prove_result *result, struct iso_text *text,
                                      struct iso_error *error);
 
 /* The same question for an SMT solver (SMT-LIB 2, integers): "unsat" says that the level holds. */
 enum iso_status iso_prove_put_smt2(const struct iso_prove_program *program, enum iso_prove_level level, uint32_t unroll,
-                                   struct iso_text *text, struct iso_error *error);
+                                   struct iso_prove_stop stop, struct iso_text *text, struct iso_error *error);
 
 #endif

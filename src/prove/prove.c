@@ -52,9 +52,8 @@ static struct prove_system *system_for(struct prover *prover, enum iso_prove_lev
     struct prove_system *system = &prover->systems[rc];
     if (!prover->built[rc]) {
         prover->built[rc] = true;
-        prove_system_build(system, prover->program, rc, prover->options->unroll, prover->error);
-        system->stop = time_is_up;
-        system->stop_context = prover;
+        prove_system_build(system, prover->program, rc, prover->options->unroll,
+                           (struct iso_prove_stop){time_is_up, prover}, prover->error);
         prover->result->locks = prover->result->locks || system->locks;
     }
     return prover->error->status == ISO_OK ? system : NULL;
@@ -201,8 +200,11 @@ static void decide_any(struct prover *prover, enum iso_prove_level level)
     bool can = level == ISO_PROVE_SER || level == ISO_PROVE_SI || level == ISO_PROVE_PC;
     if (!prover->options->any_number || !can || !prover->result->asked[level] || answer->outcome != ISO_HOLDS)
         return;
-    answer->any_number = prove_induct(prover->program, level, prover->options->unroll, time_is_up, prover,
-                                      &answer->not_any, prover->error) == ISO_HOLDS;
+    answer->any_number =
+        prove_induct(prover->program, level, prover->options->unroll, (struct iso_prove_stop){time_is_up, prover},
+                     &answer->not_any, prover->error) == ISO_HOLDS;
+    if (prover->error->status == ISO_UNDECIDED)
+        *prover->error = (struct iso_error)ISO_NO_ERROR;
 }
 
 static void summarise(struct iso_prove_result *result)
@@ -232,6 +234,18 @@ static void doubt_freed_keys(const struct iso_prove_program *program, struct iso
     }
 }
 
+void iso_prove_result_undecided(struct iso_prove_result *result, const struct iso_prove_options *options,
+                                const char *reason)
+{
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
+        if (!options->levels[i] || result->asked[i])
+            continue;
+        result->answers[i].outcome = ISO_IS_UNDECIDED;
+        result->answers[i].reason = reason;
+        result->asked[i] = true;
+    }
+}
+
 enum iso_status iso_prove(const struct iso_prove_program *program, const struct iso_prove_options *options,
                           struct iso_prove_result *result, struct iso_error *error)
 {
@@ -249,11 +263,17 @@ enum iso_status iso_prove(const struct iso_prove_program *program, const struct 
         check_start(&prover, &prover.systems[least == ISO_PROVE_RC]);
     for (size_t i = 0; i < sizeof order / sizeof *order && error->status == ISO_OK; i++)
         decide(&prover, order[i]);
+    bool late = error->status == ISO_UNDECIDED;
+    if (late) {
+        *error = (struct iso_error)ISO_NO_ERROR;
+        iso_prove_result_undecided(result, options, "the time is up");
+    }
     doubt_freed_keys(program, result);
-    for (uint32_t i = 0; i < ISO_PROVE_LEVELS && error->status == ISO_OK; i++)
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS && error->status == ISO_OK && !late; i++)
         decide_any(&prover, i);
     if (error->status == ISO_OK) {
-        warn_outside(&prover, &prover.systems[least == ISO_PROVE_RC], least);
+        if (!late)
+            warn_outside(&prover, &prover.systems[least == ISO_PROVE_RC], least);
         summarise(result);
     }
     for (int i = 0; i < 2; i++)

@@ -47,6 +47,10 @@ struct iso_prove_result {
 void iso_prove_result_init(struct iso_prove_result *result);
 void iso_prove_result_release(struct iso_prove_result *result);
 
+/* All levels that were asked and not answered. */
+void iso_prove_result_undecided(struct iso_prove_result *result, const struct iso_prove_options *options,
+                                const char *reason);
+
 /* Bad input: what the program says cannot be asked (an index, an assumption, an invariant that is false at the start).
  * The result is to be read if the status is ISO_OK. */
 enum iso_status iso_prove(const struct iso_prove_program *program, const struct iso_prove_options *options,

@@ -3,20 +3,18 @@
 #include "base/memory.h"
 #include "prove/schedule.h"
 
-/* What the verdicts are about. */
-static const char *scope(const struct iso_prove_program *program, struct iso_text *text)
+void iso_prove_put_scope(const struct iso_prove_program *program, struct iso_text *text)
 {
     uint32_t count = program->instances.count;
-    text->used = 0;
-    if (count == 1)
+    if (count == 0)
+        iso_text_put(text, "before its transactions were known");
+    else if (count == 1)
         iso_text_put(text, "for this one transaction");
     else
         iso_text_format(text, "for these %u transactions", count);
-    iso_text_put_bytes(text, "", 1);
-    return text->bytes;
 }
 
-static void put_list(struct iso_text *text, const bool *levels)
+void iso_prove_put_levels(const bool *levels, struct iso_text *text)
 {
     bool any = false;
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
@@ -63,12 +61,11 @@ static void put_state(const struct iso_prove_execution *execution, const int64_t
     }
 }
 
-/* What a statement read and wrote, each once. */
-static void put_accesses(const struct iso_prove_execution *execution, const struct iso_prove_item *item,
-                         struct iso_text *text)
+/* Each once. */
+void iso_prove_put_accesses(const struct iso_prove_execution *execution, const struct iso_prove_item *item,
+                            const char *before, struct iso_text *text)
 {
     const struct iso_prove_program *program = execution->program;
-    const char *before = "   -- ";
     for (uint32_t i = item->first; i < item->end; i++) {
         const struct iso_prove_event *event = &execution->events.list[i];
         bool read = event->kind == ISO_PROVE_READS, write = event->kind == ISO_PROVE_WRITES, again = false;
@@ -91,7 +88,7 @@ static void put_accesses(const struct iso_prove_execution *execution, const stru
         iso_text_format(text, "%swaits for T%u", before, item->waits_for + 1);
 }
 
-static void put_sees(const struct iso_prove_execution *execution, uint32_t instance, struct iso_text *text)
+void iso_prove_put_sees(const struct iso_prove_execution *execution, uint32_t instance, struct iso_text *text)
 {
     bool any = false;
     for (uint32_t i = 0; i < execution->count; i++) {
@@ -113,7 +110,7 @@ static void put_schedule(const struct iso_prove_execution *execution, struct iso
     for (uint32_t i = 0; i < execution->count; i++) {
         iso_text_format(text, "    T%u is %s", i + 1, program->instances.list[i].name);
         if (!schedule.timeline)
-            put_sees(execution, i, text);
+            iso_prove_put_sees(execution, i, text);
         iso_text_put(text, "\n");
     }
     for (uint32_t i = 0; i < schedule.count; i++) {
@@ -122,7 +119,7 @@ static void put_schedule(const struct iso_prove_execution *execution, struct iso
         if (item->kind == ISO_PROVE_STATEMENT) {
             uint32_t step = execution->events.list[item->first].step;
             iso_prove_put_span(program, text, program->steps.list[step].span);
-            put_accesses(execution, item, text);
+            iso_prove_put_accesses(execution, item, "   -- ", text);
         } else {
             iso_text_put(text, item->kind == ISO_PROVE_COMMITS ? "commits" : "aborts");
         }
@@ -136,41 +133,52 @@ static const char *rule_word(const struct iso_prove_rule *rule)
     return rule->kind == ISO_PROVE_ASSERT ? "assert" : "invariant";
 }
 
-static void put_moment(const struct iso_prove_execution *execution, struct iso_text *text)
+void iso_prove_put_moment(const struct iso_prove_execution *execution, struct iso_text *text)
 {
     bool any = false;
+    if (execution->program->rules.list[execution->rule].kind != ISO_PROVE_INVARIANT) {
+        iso_text_put(text, "at the end");
+        return;
+    }
     for (uint32_t i = 0; i < execution->count; i++) {
         uint32_t at = execution->order[i];
         if (!execution->moment[at] || execution->aborted[at])
             continue;
-        iso_text_format(text, "%sT%u", any ? ", " : "    who sees ", at + 1);
+        iso_text_format(text, "%sT%u", any ? ", " : "who sees ", at + 1);
         any = true;
     }
-    iso_text_put(text, any ? " finds " : "    who sees nobody finds ");
+    iso_text_put(text, any ? " finds" : "who sees nobody finds");
+}
+
+void iso_prove_put_rule(const struct iso_prove_execution *execution, struct iso_text *text)
+{
+    const struct iso_prove_rule *rule = &execution->program->rules.list[execution->rule];
+    iso_text_format(text, "%s%s%s ", rule_word(rule), rule->name ? " " : "", rule->name ? rule->name : "");
+    iso_prove_put_span(execution->program, text, rule->span);
+}
+
+void iso_prove_put_rule_place(const struct iso_prove_execution *execution, struct iso_text *text)
+{
+    put_place(execution->program, text, execution->program->rules.list[execution->rule].span);
 }
 
 static void put_violation(const struct iso_prove_execution *execution, struct iso_text *text)
 {
-    const struct iso_prove_program *program = execution->program;
-    const struct iso_prove_rule *rule = &program->rules.list[execution->rule];
-    iso_text_format(text, "\nviolated at %s: %s%s%s ", iso_prove_level_name(execution->level), rule_word(rule),
-                    rule->name ? " " : "", rule->name ? rule->name : "");
-    iso_prove_put_span(program, text, rule->span);
+    iso_text_format(text, "\nviolated at %s: ", iso_prove_level_name(execution->level));
+    iso_prove_put_rule(execution, text);
     iso_text_put(text, " (");
-    put_place(program, text, rule->span);
+    iso_prove_put_rule_place(execution, text);
     iso_text_put(text, ")\n");
     put_inputs(execution, text);
     put_schedule(execution, text);
-    if (rule->kind == ISO_PROVE_INVARIANT)
-        put_moment(execution, text);
-    else
-        iso_text_put(text, "    at the end ");
+    iso_text_put(text, "    ");
+    iso_prove_put_moment(execution, text);
+    iso_text_put(text, " ");
     put_state(execution, execution->found, text);
     iso_text_put(text, "\n");
 }
 
-/* The violation of another level that was printed is this one's, too. */
-static bool printed_before(const struct iso_prove_result *result, enum iso_prove_level level)
+bool iso_prove_shown_above(const struct iso_prove_result *result, enum iso_prove_level level)
 {
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS && level != ISO_PROVE_RC; i++)
         if (i != level && result->asked[i] && result->answers[i].shown && iso_prove_level_implies(i, level))
@@ -181,8 +189,9 @@ static bool printed_before(const struct iso_prove_result *result, enum iso_prove
 void iso_prove_report_text(const struct iso_prove_program *program, const struct iso_prove_result *result,
                            struct iso_text *text)
 {
-    struct iso_text words = {0};
-    iso_text_format(text, "%s, %s:\n", program->file, scope(program, &words));
+    iso_text_format(text, "%s, ", program->file);
+    iso_prove_put_scope(program, text);
+    iso_text_put(text, ":\n");
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
         const struct iso_prove_answer *answer = &result->answers[i];
         if (!result->asked[i])
@@ -197,7 +206,7 @@ void iso_prove_report_text(const struct iso_prove_program *program, const struct
         iso_text_put(text, "\n");
     }
     iso_text_put(text, "sufficient: ");
-    put_list(text, result->sufficient);
+    iso_prove_put_levels(result->sufficient, text);
     iso_text_put(text, "\n");
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
         if (result->breaks_above[i])
@@ -207,10 +216,9 @@ void iso_prove_report_text(const struct iso_prove_program *program, const struct
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
         if (!result->asked[i] || !result->answers[i].shown)
             continue;
-        if (!printed_before(result, i))
+        if (!iso_prove_shown_above(result, i))
             put_violation(&result->answers[i].execution, text);
     }
-    iso_text_release(&words);
 }
 
 /* ---- JSON ---- */

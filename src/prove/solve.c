@@ -8,15 +8,20 @@ enum { FALSE_TERM, TRUE_TERM };
 
 static const char time_is_up[] = "the time is up";
 
-static void feed(struct prove_question *question)
+/* Everything to the solver. False: the time is up meanwhile. */
+static bool feed(struct prove_question *question)
 {
     const struct prove_bits *bits = &question->bits;
     size_t first = 0;
-    for (size_t i = 0; i < bits->clauses.count; i++)
+    for (size_t i = 0; i < bits->clauses.count; i++) {
+        if (!(i & 8191) && iso_prove_stop_asked(&bits->stop))
+            return false;
         if (!bits->clauses.list[i]) {
             iso_solver_clause(question->solver, bits->clauses.list + first, (uint32_t)(i - first));
             first = i + 1;
         }
+    }
+    return true;
 }
 
 void prove_question_init(struct prove_question *question, struct prove_system *system, enum iso_prove_level level,
@@ -26,10 +31,9 @@ void prove_question_init(struct prove_question *question, struct prove_system *s
     prove_encode(&question->encoding, system, level);
     prove_bits_init(&question->bits, &system->terms);
     question->bits.stop = system->stop;
-    question->bits.stop_context = system->stop_context;
     question->solver = iso_solver_new();
-    if (system->stop)
-        iso_solver_set_stop(question->solver, system->stop, system->stop_context);
+    if (system->stop.ask)
+        iso_solver_set_stop(question->solver, system->stop.ask, system->stop.context);
     uint32_t *all = iso_allocate((count + 3) * sizeof *all);
     for (uint32_t i = 0; i < count; i++)
         all[i] = more[i];
@@ -39,12 +43,12 @@ void prove_question_init(struct prove_question *question, struct prove_system *s
     if (!question->encoding.stopped)
         prove_bits_encode(&question->bits, &question->encoding, all, count + 3);
     iso_free(all);
-    if (system->stop && system->stop(system->stop_context))
+    if (iso_prove_stop_asked(&system->stop))
         question->stopped = time_is_up;
     else if (question->encoding.stopped || question->bits.stopped)
         question->stopped = "the program is too large";
-    else
-        feed(question);
+    else if (!feed(question))
+        question->stopped = time_is_up;
 }
 
 void prove_question_release(struct prove_question *question)
@@ -158,15 +162,12 @@ enum iso_solver_answer prove_ask_terms(struct prove_system *system, const uint32
     prove_bits_init(&question.bits, &system->terms);
     question.bits.all_bounded = true;
     question.bits.stop = system->stop;
-    question.bits.stop_context = system->stop_context;
     prove_bits_encode(&question.bits, &question.encoding, terms, count);
     question.solver = iso_solver_new();
-    if (system->stop)
-        iso_solver_set_stop(question.solver, system->stop, system->stop_context);
-    if (!question.bits.stopped) {
-        feed(&question);
+    if (system->stop.ask)
+        iso_solver_set_stop(question.solver, system->stop.ask, system->stop.context);
+    if (!question.bits.stopped && feed(&question))
         answer = prove_question_ask(&question, terms, count);
-    }
     if (answer == ISO_SOLVER_TRUE && execution) {
         iso_prove_execution_init(execution, system->program, ISO_PROVE_SER);
         prove_question_inputs(&question, execution);

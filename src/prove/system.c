@@ -180,6 +180,12 @@ static uint32_t live(struct machine *machine)
     return prove_not(machine->terms, prove_or(machine->terms, machine->state.returned, machine->state.aborted));
 }
 
+static void count_work(struct machine *machine)
+{
+    if (!(++machine->work & 255) && fine(machine) && iso_prove_stop_asked(&machine->system->stop))
+        iso_error_set(machine->error, ISO_UNDECIDED, "%s: the time is up", machine->program->file);
+}
+
 static void refuse_wide(struct machine *machine, struct iso_prove_span span)
 {
     if (machine->terms->wide && fine(machine))
@@ -365,7 +371,7 @@ static uint32_t evaluate(struct machine *machine, uint32_t expression)
     uint32_t value;
     if (!fine(machine))
         return FALSE_TERM;
-    machine->work++;
+    count_work(machine);
     switch (node->op) {
     case ISO_PROVE_CONSTANT:
         value = prove_constant(terms, node->value);
@@ -561,7 +567,7 @@ static void run_for(struct machine *machine, const struct iso_prove_step *step)
         machine->state.locals[step->local] = prove_constant(terms, i);
         machine->varies[step->local] = false;
         run_round(machine, step, (uint64_t)(i - first));
-        machine->work++;
+        count_work(machine);
         refuse_wide(machine, step->span);
     }
 }
@@ -582,7 +588,7 @@ static void run_step(struct machine *machine, uint32_t number)
     const struct iso_prove_step *step = &machine->program->steps.list[number];
     struct prove_terms *terms = machine->terms;
     uint32_t condition;
-    machine->work++;
+    count_work(machine);
     begin_statement(machine, number);
     switch (step->kind) {
     case ISO_PROVE_LET:
@@ -816,10 +822,12 @@ static void number_slots(struct prove_system *system)
 }
 
 enum iso_status prove_system_build(struct prove_system *system, const struct iso_prove_program *program,
-                                   bool statements, uint32_t unroll, struct iso_error *error)
+                                   bool statements, uint32_t unroll, struct iso_prove_stop stop,
+                                   struct iso_error *error)
 {
     struct guess guess;
-    *system = (struct prove_system){.program = program, .statements = statements, .count = program->instances.count};
+    *system = (struct prove_system){
+        .program = program, .statements = statements, .count = program->instances.count, .stop = stop};
     assert(unroll <= MANY_UNROLLED);
     number_slots(system);
     guess.ranges = iso_allocate_zeroed(system->slots + 1, sizeof *guess.ranges);
@@ -867,11 +875,12 @@ enum { ANY_VALUE = INT32_MAX };
 
 enum iso_status prove_system_build_template(struct prove_system *system, const struct iso_prove_program *program,
                                             uint32_t template, const int64_t *least, const int64_t *most,
-                                            uint32_t unroll, struct iso_error *error)
+                                            uint32_t unroll, struct iso_prove_stop stop, struct iso_error *error)
 {
     const struct iso_prove_template *of = &program->templates.list[template];
     struct guess guess;
-    *system = (struct prove_system){.program = program, .count = 2}; /* the other one may write everything */
+    *system =
+        (struct prove_system){.program = program, .count = 2, .stop = stop}; /* the other one may write everything */
     number_slots(system);
     guess.ranges = iso_allocate_zeroed(system->slots + 1, sizeof *guess.ranges);
     guess.writers = iso_allocate_zeroed((size_t)system->count * program->cells + 1, sizeof *guess.writers);

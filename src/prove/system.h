@@ -80,19 +80,19 @@ struct prove_system {
         struct prove_outside *list;
         uint32_t count, capacity;
     } outside;
-    bool (*stop)(void *context); /* asked now and then while things are built from it; or NULL */
-    void *stop_context;
+    struct iso_prove_stop stop; /* asked while it is built, and while things are built from it */
 };
 
-/* `unroll`: rounds of FORs whose bounds are not constant; 0: they are refused. */
+/* `unroll`: rounds of FORs whose bounds are not constant; 0: they are refused. ISO_UNDECIDED: it was stopped. */
 enum iso_status prove_system_build(struct prove_system *system, const struct iso_prove_program *program,
-                                   bool statements, uint32_t unroll, struct iso_error *error);
+                                   bool statements, uint32_t unroll, struct iso_prove_stop stop,
+                                   struct iso_error *error);
 /* One transaction by itself, of a template with any parameters of these ranges, on any state (each value within 32
  * bits and a sign): `seen` is the state that it reads, `transactions[0]` what it does, `rules` of that state. `ended` is
  * another state, which `prove_system_rule_at_end` asks about. For the induction of induct.h. */
 enum iso_status prove_system_build_template(struct prove_system *system, const struct iso_prove_program *program,
                                             uint32_t template, const int64_t *least, const int64_t *most,
-                                            uint32_t unroll, struct iso_error *error);
+                                            uint32_t unroll, struct iso_prove_stop stop, struct iso_error *error);
 /* Whether all assertions and invariants are true of `ended`, as it is now. */
 uint32_t prove_system_rules_at_end(struct prove_system *system, struct iso_error *error);
 /* The same of the initial values. */

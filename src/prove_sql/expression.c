@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "iso/error.h"
 #include "prove_sql/lower_private.h"
 
 /* ---- trees ---- */
@@ -1140,6 +1141,8 @@ bool at_most_one(struct lowering *lowering, const struct from *from)
 
 struct value lower(struct lowering *lowering, const struct scope *scope, const PgQuery__Node *node)
 {
+    if (!(++lowering->work & 63) && iso_prove_stop_asked(&lowering->program->stop))
+        iso_error_set(lowering->error, ISO_UNDECIDED, "%s: the time is up", lowering->file);
     if (failed(lowering))
         return value_null(lowering);
     for (uint32_t i = 0; i < lowering->hoisted_count; i++)

@@ -172,6 +172,7 @@ struct lowering {
     const char *file, *source;
     size_t length;
     uint32_t repeats, unroll;
+    uint32_t work;              /* expressions looked at: now and then the program's `stop` is asked */
     struct iso_sql_tree schema; /* the file's own tree */
     bool ignore_references, ignore_defaults, ignore_locks;
     struct table *tables;

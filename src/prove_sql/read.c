@@ -210,8 +210,10 @@ static void add_rules(struct lowering *lowering)
 
 static void empty_program(struct lowering *lowering)
 {
+    struct iso_prove_stop stop = lowering->program->stop;
     iso_prove_program_release(lowering->program);
     iso_prove_program_init(lowering->program);
+    lowering->program->stop = stop;
     lowering->program->file = iso_copy_text(lowering->file, strlen(lowering->file));
     lowering->program->source = iso_copy_text(lowering->source, lowering->length);
     lowering->program->source_length = lowering->length;

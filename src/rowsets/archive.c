@@ -162,6 +162,7 @@ static void forget_store(struct iso_rowsets *engine)
     engine->outcomes.candidates = NULL;
     engine->outcomes.candidate_count = engine->outcomes.candidate_capacity = 0;
     iso_atoms_release(&engine->atoms);
+    rowsets_forget_conditions(engine);
     iso_atoms_init(&engine->atoms);
 }
 

@@ -108,6 +108,7 @@ void rowsets_collect_now(struct iso_rowsets *engine)
     for (uint32_t i = 0; i < engine->waiting.held_count; i++)
         move_query(&collection, engine->waiting.held[i]);
     iso_atoms_release(&engine->atoms);
+    rowsets_forget_conditions(engine);
     engine->atoms = collection.atoms;
     engine->atoms_kept = engine->atoms.count;
     engine->block.known_count = engine->block.plain_count = 0; /* what the block's keys are is looked up again */

@@ -93,14 +93,18 @@ static void add_row(const struct iso_rowsets *engine, struct rowsets_index *inde
         add_value(engine, index, row, engine->store.versions[cell->first + v].value);
 }
 
+bool rowsets_is_type(struct iso_scalar_type one, struct iso_scalar_type other)
+{
+    return iso_value_type_equal(one.value, other.value) && one.text == other.text && one.is_signed == other.is_signed;
+}
+
 const struct rowsets_index *rowsets_index(struct iso_rowsets *engine, uint32_t number, uint32_t column,
                                           struct iso_scalar_type type)
 {
     struct rowsets_table *table = &engine->store.tables[number];
     for (uint32_t i = 0; i < table->index_count; i++) {
         const struct rowsets_index *index = &table->indexes[i];
-        if (index->column == column && iso_value_type_equal(index->type.value, type.value) &&
-            index->type.text == type.text && index->type.is_signed == type.is_signed)
+        if (index->column == column && rowsets_is_type(index->type, type))
             return index;
     }
     ISO_GROW(table->indexes, table->index_count, table->index_capacity);

@@ -56,7 +56,7 @@ static void see_standing(struct judge *judge, uint32_t row, iso_atom parts, uint
     bool is_out = outcome.there == ISO_TRUTH_FALSE || outcome.matches == ISO_TRUTH_FALSE;
     bool is_in = outcome.there == ISO_TRUTH_TRUE && outcome.matches == ISO_TRUTH_TRUE;
     standing->kind = is_out ? IS_OUT : is_in ? IS_IN : NOBODY_KNOWS;
-    for (uint32_t s = judge->where.column_count; is_in && s < judge->slot_count; s++) {
+    for (uint32_t s = judge_where_columns(judge); is_in && s < judge->slot_count; s++) {
         standing->scalars[s] = judge_scalar(judge, s, judge->row.cells[s]);
         judge_keep_text(judge, s, &standing->scalars[s]);
     }

@@ -256,15 +256,15 @@ static void choose_index(struct judge *judge)
     enum { FEW = 64 };
     struct iso_rowsets *engine = judge->engine;
     uint64_t few = engine->options.of_few ? 0 : FEW;
-    if (!judge->has_where || !engine->store.tables[judge->table].is_whole || count_rows(judge, few) <= few)
+    if (!judge->where || !engine->store.tables[judge->table].is_whole || count_rows(judge, few) <= few)
         return;
-    for (uint32_t i = 0; i < judge->where.equality_count && !judge->index; i++) {
-        const struct iso_condition_equality *equality = &judge->where.equalities[i];
+    for (uint32_t i = 0; i < judge->where->equality_count && !judge->index; i++) {
+        const struct iso_condition_equality *equality = &judge->where->equalities[i];
         const struct judge_slot *slot = &judge->slots[equality->column];
-        if (slot->column == ISO_NONE || !iso_condition_is_indexed(&judge->where, equality))
+        if (slot->column == ISO_NONE || !iso_condition_is_indexed(judge->where, equality))
             continue;
         judge->index = rowsets_index(engine, judge->table, slot->column, slot->type);
-        judge->hash = iso_scalar_hash(&judge->where.constants[equality->constant]);
+        judge->hash = iso_scalar_hash(&judge->where->constants[equality->constant]);
     }
 }
 
@@ -353,6 +353,22 @@ static uint32_t count_parts(struct iso_json_text text)
     return count;
 }
 
+static bool is_integer(const struct iso_bound *bound)
+{
+    return !bound->count || bound->parts[0].kind == ISO_SCALAR_INTEGER;
+}
+
+/* Of a key of one part whose integers are in order of size, whatever else stands there. */
+static void find_integers(struct judge *judge)
+{
+    const struct iso_bounds *bounds = &judge->bounds;
+    uint8_t kind = bounds->types[0].value.kind;
+    judge->of_integers = bounds->part_count == 1 && (kind == ISO_VALUE_UNKNOWN || kind == ISO_VALUE_INTEGER) &&
+                         is_integer(&bounds->from) && is_integer(&bounds->to);
+    judge->least = judge->of_integers && bounds->from.count ? bounds->from.parts[0].number : INT64_MIN;
+    judge->most = judge->of_integers && bounds->to.count ? bounds->to.parts[0].number : INT64_MAX;
+}
+
 /* False: they are not what the key has. */
 static bool read_bounds(struct judge *judge)
 {
@@ -374,29 +390,32 @@ static bool read_bounds(struct judge *judge)
     if (!parts)
         parts = count_parts(low) > count_parts(high) ? count_parts(low) : count_parts(high);
     if (parts <= ISO_KEY_PARTS && iso_bounds_read(&judge->bounds, judge->key.parts ? judge->key.types : unknown, parts,
-                                                  low, high, &error) == ISO_OK)
+                                                  low, high, &error) == ISO_OK) {
+        find_integers(judge);
         return true;
+    }
     judge->has_bounds = false;
     return false;
 }
 
 static bool read_where(struct judge *judge)
 {
-    char buffer[ISO_ATOM_TEXT_MAX];
-    struct iso_error error = ISO_NO_ERROR;
-    struct iso_json_text text = rowsets_text(&judge->engine->atoms, judge->query->where, buffer);
-    judge->has_where = text.at != NULL;
-    if (!text.at)
+    if (judge->query->where == ISO_ABSENT)
         return true;
-    if (iso_condition_parse(&judge->where, text.at, text.length, &error) != ISO_OK)
+    struct rowsets_condition *kept = rowsets_condition(judge->engine, judge->query->where);
+    const struct iso_condition *where = &kept->condition;
+    if (kept->is_wrong)
         return false;
-    for (uint32_t i = 0; i < judge->where.column_count; i++)
-        judge_add_slot(judge, judge->where.columns[i].name, judge->where.columns[i].is_exact);
+    for (uint32_t i = 0; i < where->column_count; i++)
+        judge_add_slot(judge, where->columns[i].name, where->columns[i].is_exact);
     struct iso_scalar_type *types = iso_allocate((judge->slot_count + 1) * sizeof *types);
     for (uint32_t i = 0; i < judge->slot_count; i++)
         types[i] = judge->slots[i].type;
-    iso_condition_bind(&judge->where, types);
+    rowsets_bind_condition(kept, types);
     iso_free(types);
+    for (uint32_t i = 0; i < where->column_count; i++)
+        judge->slots[i].is_integer |= where->columns[i].meets_numbers;
+    judge->where = where;
     return true;
 }
 
@@ -414,6 +433,14 @@ static int compare_atoms(const void *left, const void *right)
     return (one > other) - (one < other);
 }
 
+static bool is_sorted(const iso_atom *atoms, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++)
+        if (atoms[i - 1] > atoms[i])
+            return false;
+    return true;
+}
+
 static int compare_owns(const void *left, const void *right)
 {
     const struct rowsets_own *one = left, *other = right;
@@ -425,9 +452,9 @@ static int compare_owns(const void *left, const void *right)
 static bool make_ready(struct judge *judge)
 {
     struct rowsets_query *query = judge->query;
-    if (query->row_count)
+    if (!is_sorted(query->rows, query->row_count))
         qsort(query->rows, query->row_count, sizeof *query->rows, compare_atoms);
-    if (query->own_count)
+    if (query->own_count > 1)
         qsort(query->owns, query->own_count, sizeof *query->owns, compare_owns);
     if (!query->is_range)
         read_key(judge);
@@ -442,7 +469,6 @@ static void release(struct judge *judge)
 {
     judge_release_returned(judge);
     iso_json_release(&judge->json);
-    iso_condition_release(&judge->where);
     iso_bounds_release(&judge->bounds);
     iso_free(judge->slots);
     iso_free(judge->row.cells);

@@ -10,6 +10,7 @@ struct judge_slot {
     struct iso_scalar_type type;
     uint32_t column; /* ISO_NONE: nobody ever wrote it, */
     uint32_t part;   /* unless it is this part of the key (else ISO_NONE) */
+    bool is_integer; /* an integer of it is one, whatever else there is */
     char buffer[ISO_ATOM_TEXT_MAX];
 };
 
@@ -57,14 +58,16 @@ struct judge {
     struct iso_rowsets *engine;
     struct rowsets_query *query;
     uint32_t table;
-    struct iso_condition where;
-    bool has_where, has_bounds, is_last, is_altered;
+    const struct iso_condition *where; /* NULL: none */
+    bool has_bounds, is_last, is_altered;
     bool is_retracting;
     bool is_early;                 /* by the deadline: what is found may be retracted */
     bool told_aggregate, told_bag; /* it was found before, */
     iso_atom *told;                /* and so were these rows */
     uint32_t told_count;
     struct iso_bounds bounds;
+    bool of_integers; /* keys of one integer lie between these two, others as `bounds` say */
+    int64_t least, most;
     struct iso_rowsets_key key;
     struct judge_slot *slots;
     uint32_t slot_count, slot_capacity;
@@ -89,6 +92,12 @@ struct judge {
     uint64_t doubtful_rows;
     uint32_t blocker; /* the transaction of unknown outcome that a fault waits for; ISO_NONE */
 };
+
+/* The slots before it are the condition's. */
+static inline uint32_t judge_where_columns(const struct judge *judge)
+{
+    return judge->where ? judge->where->column_count : 0;
+}
 
 /* judge_row.c */
 void judge_see(struct judge *judge, uint32_t row, iso_atom parts);

@@ -53,6 +53,7 @@ uint32_t judge_add_slot(struct judge *judge, struct iso_json_text name, bool is_
         slot->type = judge->key.types[slot->part];
     else if (options->type_of)
         slot->type = options->type_of(options->context, rowsets_text(&engine->atoms, judge->query->table, table), name);
+    slot->is_integer = slot->type.value.kind == ISO_VALUE_INTEGER;
     return judge->slot_count++;
 }
 

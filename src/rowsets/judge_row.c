@@ -118,12 +118,26 @@ static void lay_own_over(struct judge *judge)
     }
 }
 
+/* Whether the row lies between the bounds. */
+static iso_truth covered(struct judge *judge)
+{
+    const struct iso_rowsets *engine = judge->engine;
+    const struct judge_row *row = &judge->row;
+    char buffer[ISO_ATOM_TEXT_MAX];
+    if (!judge->has_bounds)
+        return ISO_TRUTH_TRUE;
+    if (judge->of_integers && row->row != ISO_NONE && engine->store.rows[row->row].is_number) {
+        int64_t number = engine->store.rows[row->row].number;
+        return iso_truth_of(judge->least <= number && number <= judge->most);
+    }
+    return iso_bounds_cover(&judge->bounds, rowsets_text(&engine->atoms, row->parts, buffer), &judge->room);
+}
+
 void judge_see(struct judge *judge, uint32_t number, iso_atom parts)
 {
     struct iso_rowsets *engine = judge->engine;
     struct judge_row *row = &judge->row;
     struct judge_cell *cells = row->cells;
-    char buffer[ISO_ATOM_TEXT_MAX];
     *row = (struct judge_row){.row = number, .parts = parts, .cells = cells, .writer = ISO_ABSENT};
     row->there = default_row(judge);
     for (uint32_t at = number == ISO_NONE ? ISO_NONE : engine->store.rows[number].cells; at != ISO_NONE;
@@ -144,9 +158,7 @@ void judge_see(struct judge *judge, uint32_t number, iso_atom parts)
     for (uint32_t s = 0; number == ISO_NONE && s < judge->slot_count; s++)
         cells[s] = default_cell(judge, judge->slots[s].column);
     lay_own_over(judge);
-    row->covered = judge->has_bounds
-                       ? iso_bounds_cover(&judge->bounds, rowsets_text(&engine->atoms, parts, buffer), &judge->room)
-                       : ISO_TRUTH_TRUE;
+    row->covered = covered(judge);
 }
 
 /* ---- as scalars ---- */
@@ -177,7 +189,7 @@ struct iso_scalar judge_scalar(struct judge *judge, uint32_t number, struct judg
         return iso_scalar_of_kind(ISO_SCALAR_UNKNOWN);
     if (cell.value == ISO_ABSENT)
         return iso_scalar_of_kind(ISO_SCALAR_NULL);
-    if (!(cell.value & ISO_ATOM_TABLE) && slot->type.value.kind == ISO_VALUE_INTEGER)
+    if (!(cell.value & ISO_ATOM_TABLE) && slot->is_integer)
         return iso_scalar_integer((int64_t)cell.value);
     return iso_scalar_read(slot->type, rowsets_text(&judge->engine->atoms, cell.value, slot->buffer));
 }
@@ -199,7 +211,7 @@ static uint32_t reasons_of(const struct judge *judge, iso_truth truth, const str
     uint32_t found = 0;
     if (!reason)
         return 0;
-    for (uint32_t s = 0; cells && reason == ISO_PREDICATE_UNKNOWN && s < judge->where.column_count; s++)
+    for (uint32_t s = 0; cells && reason == ISO_PREDICATE_UNKNOWN && s < judge_where_columns(judge); s++)
         if (!is_part(&judge->slots[s]) && cells[s].doubt)
             found |= reason_bit((enum iso_unjudged)(cells[s].doubt - 1));
     return found ? found : reason_bit(reasons[reason]);
@@ -216,10 +228,10 @@ struct judge_outcome judge_decide(struct judge *judge, struct judge_cell there, 
     iso_truth covered = judge->row.covered, where = ISO_TRUTH_TRUE;
     if (outcome.there == ISO_TRUTH_FALSE || iso_truth_outcomes(covered) == ISO_TRUTH_FALSE)
         return outcome;
-    if (judge->has_where) {
-        for (uint32_t s = 0; s < judge->where.column_count; s++)
+    if (judge->where) {
+        for (uint32_t s = 0; s < judge_where_columns(judge); s++)
             judge->scalars[s] = judge_scalar(judge, s, cells[s]);
-        where = iso_truth_matches(iso_condition_judge(&judge->where, judge->scalars));
+        where = iso_truth_matches(iso_condition_judge(judge->where, judge->scalars));
     }
     iso_truth both = iso_truth_and(covered, where);
     outcome.matches = iso_truth_outcomes(both);
@@ -361,7 +373,7 @@ static bool is_changed(struct judge *judge, const struct judge_outcome *before, 
                        const struct judge_cell *cells)
 {
     bool same = surely_counts(before) == surely_counts(outcome) && never_counts(before) == never_counts(outcome);
-    for (uint32_t s = judge->where.column_count; same && surely_counts(outcome) && s < judge->slot_count; s++)
+    for (uint32_t s = judge_where_columns(judge); same && surely_counts(outcome) && s < judge->slot_count; s++)
         same = cells[s].value == judge->row.cells[s].value && !cells[s].doubt == !judge->row.cells[s].doubt;
     return !same;
 }

@@ -232,6 +232,15 @@ struct rowsets_block {
     uint32_t mark; /* of the transaction */
 };
 
+/* What stands behind `where`, ready to be judged (where.c). */
+struct rowsets_condition {
+    iso_atom text; /* ISO_ABSENT: none */
+    bool is_wrong; /* it is no condition */
+    struct iso_condition condition;
+    struct iso_scalar_type *types; /* of its columns, as it was bound last; NULL: it was not */
+};
+enum { ROWSETS_CONDITIONS = 16 };
+
 /* How far things are known (queue.c, forget.c). */
 struct rowsets_time {
     uint64_t watermark, floor; /* below the floor only the newest versions are kept */
@@ -248,7 +257,9 @@ struct iso_rowsets {
     struct iso_atoms atoms; /* of all of them */
     uint32_t atoms_kept;    /* how many there were when they were collected last */
     struct iso_rowsets_stats stats;
-    struct iso_text text; /* scratch */
+    struct iso_text text;                                    /* scratch */
+    bool is_closed;                                          /* tables that it does not have are none of its own */
+    struct rowsets_condition conditions[ROWSETS_CONDITIONS]; /* by atom; not archived */
 };
 
 static inline struct iso_json_text rowsets_text(const struct iso_atoms *atoms, iso_atom atom,
@@ -261,6 +272,7 @@ static inline struct iso_json_text rowsets_text(const struct iso_atoms *atoms, i
 }
 
 /* store.c */
+/* ISO_NONE: it is another shard's. */
 uint32_t rowsets_table(struct iso_rowsets *engine, const char *name, size_t length);
 uint32_t rowsets_plain(struct iso_rowsets *engine);                           /* the table of all keys */
 uint32_t rowsets_find_table(const struct iso_rowsets *engine, iso_atom name); /* ISO_NONE */
@@ -318,7 +330,22 @@ void rowsets_conclude_table(struct iso_rowsets *engine, uint32_t table);
 void rowsets_conclude_below(struct iso_rowsets *engine, uint64_t floor);
 void rowsets_link_all(struct iso_rowsets *engine); /* after a restore */
 
+/* rowsets.c: but for the transactions, which each shard has seen. */
+void rowsets_add_stats(struct iso_rowsets_stats *stats, const struct iso_rowsets_stats *more);
+
+/* shards.c, by the table's name; of plain keys it is empty. */
+static inline uint32_t rowsets_shard_of(const char *table, size_t length, uint32_t shards)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a: it must be the same after a restart */
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)table[i]) * 16777619u;
+    return shards > 1 ? hash % shards : 0;
+}
+
 /* forget.c */
+void rowsets_tidy(struct iso_rowsets *engine);                               /* all that can go without a loss */
+uint64_t rowsets_largest(const struct iso_rowsets *engine, uint32_t *table); /* its bytes; 0: there is none */
+void rowsets_give_up_largest(struct iso_rowsets *engine);
 uint64_t rowsets_needed(const struct iso_rowsets *engine);
 
 /* take.c */
@@ -339,6 +366,7 @@ uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, 
 /* equal.c */
 const struct rowsets_index *rowsets_index(struct iso_rowsets *engine, uint32_t table, uint32_t column,
                                           struct iso_scalar_type type);
+bool rowsets_is_type(struct iso_scalar_type one, struct iso_scalar_type other);
 uint32_t rowsets_index_first(const struct rowsets_index *index, uint64_t hash); /* ISO_NONE: no row */
 void rowsets_index_value(struct iso_rowsets *engine, struct rowsets_target target, iso_atom value);
 void rowsets_index_loosen(struct iso_rowsets *engine, struct rowsets_target target);
@@ -346,6 +374,11 @@ void rowsets_index_loosen(struct iso_rowsets *engine, struct rowsets_target targ
 void rowsets_index_birth(struct iso_rowsets *engine, struct rowsets_target target, const struct rowsets_write *write,
                          const struct rowsets_write *end);
 void rowsets_release_indexes(struct rowsets_table *table);
+
+/* where.c: until the next one is asked for. */
+struct rowsets_condition *rowsets_condition(struct iso_rowsets *engine, iso_atom where);
+void rowsets_bind_condition(struct rowsets_condition *kept, const struct iso_scalar_type *types);
+void rowsets_forget_conditions(struct iso_rowsets *engine);
 
 /* collect.c */
 void rowsets_make_maps(struct iso_rowsets *engine);

@@ -8,11 +8,24 @@
 #include "run/spelling.h"
 #include "run/stream.h"
 
-/* What waits, and for what; or what does not add up. Empty: neither. */
-static void put_detail(const struct iso_books *books, const char *reason, struct iso_text *text)
+/* Which records nothing gives a moment, and what can be done. */
+static void put_without_start(const struct iso_join_stats *join, struct iso_text *text)
+{
+    uint64_t records = join->without_start + join->readers_without_start;
+    iso_text_format(text,
+                    "%" PRIu64 " client record%s without a snapshot or start timestamp: record it; or judge at rc, by "
+                    "--to-history FILE and check --level rc --engine chronos FILE",
+                    records, app_plural(records));
+}
+
+/* What waits, and for what; what has no moment; or what does not add up. Empty: neither. */
+static void put_detail(const struct iso_books *books, const struct iso_join_stats *join, const char *reason,
+                       struct iso_text *text)
 {
     if (reason && !strcmp(reason, "waiting"))
         iso_books_waiting_text(books, text);
+    else if (reason && !strcmp(reason, "no-start-timestamp"))
+        put_without_start(join, text);
     else if (!books->balanced)
         iso_books_imbalance_text(books, text);
     if (!books->balanced)
@@ -28,7 +41,7 @@ static void log_summary(const struct app_stream *stream, const struct iso_books 
     struct iso_text detail = {0};
     uint64_t violations = 0;
     iso_pipeline_stats(stream->pipeline, &stats);
-    put_detail(books, reason, &detail);
+    put_detail(books, &stats.join, reason, &detail);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         violations += stats.engine.counts[axiom];
     violations += order ? order->found : 0;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "run/kept.h"
 #include "history/archive.h"
 #include "history/copy.h"
@@ -61,10 +62,52 @@ void app_order_keep(struct app_order *order, const struct iso_history *block)
 
 /* ---- seeking ---- */
 
-/* A finished copy: with --state what is collected is saved, and gone on with. */
-static enum iso_status copy_all(struct app_order *order, struct iso_history *all, struct iso_error *error)
+/* Of each session the position of the first transaction that the stream has; UINT64_MAX: it has none. To be freed. */
+static uint64_t *first_in_stream(const struct iso_history *all)
+{
+    uint64_t *first = iso_allocate((all->session_count + 1u) * sizeof *first);
+    for (uint32_t s = 0; s < all->session_count; s++)
+        first[s] = UINT64_MAX;
+    for (uint32_t t = 0; t < all->transaction_count; t++) {
+        uint32_t session = all->session[t];
+        if (session != ISO_NONE && all->flags[t] & ISO_HAS_CTS && all->sno[t] < first[session])
+            first[session] = all->sno[t];
+    }
+    return first;
+}
+
+/* Drops the reads of transactions that may have ended before the stream began: nothing says when they were, and their
+ * session has nothing earlier in the stream. Before anything is finished. */
+static uint64_t drop_maybe_before(struct iso_history *all)
+{
+    uint64_t *first = first_in_stream(all), dropped = 0;
+    bool *drops = iso_allocate_zeroed(all->operation_count + 1u, sizeof *drops);
+    for (uint32_t t = 0; t < all->transaction_count; t++) {
+        uint32_t session = all->session[t];
+        bool has_time =
+            all->flags[t] & (ISO_WRITES | ISO_HAS_STS | ISO_HAS_CTS) || (all->snapshot && all->snapshot[t] != ISO_NONE);
+        if (has_time || (session != ISO_NONE && all->sno[t] > first[session]))
+            continue;
+        for (uint32_t o = all->first_operation[t]; o < all->first_operation[t + 1]; o++) {
+            drops[o] = !iso_kind_writes(all->kind[o]);
+            dropped += drops[o];
+        }
+    }
+    if (dropped)
+        iso_history_drop_operations(all, drops);
+    iso_free(drops);
+    iso_free(first);
+    return dropped;
+}
+
+/* A finished copy: with --state what is collected is saved, and gone on with. `dropped`, unless NULL: that many reads
+ * that may be of a time before the stream are left out. */
+static enum iso_status copy_all(struct app_order *order, struct iso_history *all, uint64_t *dropped,
+                                struct iso_error *error)
 {
     app_kept_add(all, &order->collected, 0, order->collected.transaction_count);
+    if (dropped)
+        *dropped = drop_maybe_before(all);
     order->unclear = iso_pipeline_drop_unclear(order->pipeline, all);
     iso_history_copy_initial(all, &order->collected);
     app_kept_name_inputs(iso_pipeline_inputs(order->pipeline), all);
@@ -187,6 +230,45 @@ static void put_violations(const struct app_order *order, const struct iso_polyg
     }
 }
 
+/* What was found may rest on reads from before the stream: if it does, nothing is certain. */
+static enum iso_status seek_without_earlier(struct app_order *order, struct iso_history *all,
+                                            struct iso_polygraph_result *result, struct iso_error *error)
+{
+    struct iso_history rest;
+    struct iso_polygraph_result second;
+    uint64_t dropped = 0;
+    iso_history_init(&rest);
+    rest.ranges.limit = all->ranges.limit;
+    iso_polygraph_result_init(&second);
+    enum iso_status status = copy_all(order, &rest, &dropped, error);
+    if (status == ISO_OK && dropped)
+        status = judge_order(order, &rest, &second, error);
+    if (status == ISO_OK && dropped) {
+        struct iso_history found = *all;
+        struct iso_polygraph_result first = *result;
+        *all = rest;
+        *result = second;
+        rest = found;
+        second = first;
+        if (result->outcome == ISO_HOLDS)
+            set_undecided(result, "before-start");
+    }
+    iso_polygraph_result_release(&second);
+    iso_history_release(&rest);
+    return status;
+}
+
+static enum iso_status seek(struct app_order *order, struct iso_history *all, struct iso_polygraph_result *result,
+                            struct iso_error *error)
+{
+    const struct app_stream_options *options = order->options;
+    bool initial_known = options->initial || options->initial_file;
+    if (copy_all(order, all, NULL, error) != ISO_OK || judge_order(order, all, result, error) != ISO_OK)
+        return error->status;
+    return result->outcome == ISO_IS_VIOLATED && !initial_known ? seek_without_earlier(order, all, result, error)
+                                                                : ISO_OK;
+}
+
 enum iso_status app_order_seek(struct app_order *order, struct iso_error *error)
 {
     struct iso_polygraph_result result;
@@ -196,7 +278,7 @@ enum iso_status app_order_seek(struct app_order *order, struct iso_error *error)
     iso_history_init(&all);
     all.ranges.limit = order->options->pipeline.scan_limit;
     iso_polygraph_result_init(&result);
-    if (copy_all(order, &all, error) == ISO_OK && judge_order(order, &all, &result, error) == ISO_OK) {
+    if (seek(order, &all, &result, error) == ISO_OK) {
         struct iso_pipeline_order outcome = {.outcome = result.outcome, .reason = result.reason};
         struct iso_polygraph_report report = {.history = &all,
                                               .result = &result,

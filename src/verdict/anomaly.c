@@ -103,6 +103,8 @@ static const char *name_of_weak(const struct iso_evidence *evidence, const struc
         return iso_anomaly_name(shape.wr || shape.other ? ISO_G1C : ISO_G0);
     if (evidence->model == ISO_MODEL_RC)
         return "non-monotonic-read";
+    if (shape.edges == 2 && name_pair(evidence, lemma, shape) == ISO_LOST_UPDATE)
+        return iso_anomaly_name(ISO_LOST_UPDATE);
     way_back(evidence, lemma, way, sizeof way);
     return strcmp(way, "r") ? strchr(way, 'w') ? iso_anomaly_name(ISO_G_SINGLE) : "causality-violation"
                             : "fractured-read";

@@ -27,6 +27,7 @@ struct walk {
     uint32_t *before;             /* the last committed one before it in its session, or ISO_NONE */
     uint32_t chains;
 
+    uint32_t *writing;             /* by key: 1 + who was last asked what it overwrites */
     uint32_t *newest;              /* by key: the position of its last writer so far */
     struct iso_number_map written; /* of a chain and a key: the newest of `lasts` among its writers */
     struct iso_number_map seen;    /* the same among what its transactions read from */
@@ -36,9 +37,9 @@ struct walk {
     uint32_t last_count, last_capacity;
 
     uint32_t *writers_first, *writers; /* by key: the chains that write it */
-    uint32_t **rows;                   /* cc: by transaction; pram: by chain. Of each chain the last visible place */
-    uint32_t *left;                    /* cc: by transaction, who still asks for its row */
-    uint32_t *row;                     /* of the reader at hand */
+    uint32_t **rows; /* cc, psi: by transaction; pram: by chain. Of each chain the last visible place */
+    uint32_t *left;  /* cc, psi: by transaction, who still asks for its row */
+    uint32_t *row;   /* of the reader at hand */
 
     uint32_t *source, *read_at, source_count, source_capacity, read_capacity; /* of the reader at hand */
     uint32_t *touched;    /* by key: 1 + the last operation on it by the transaction at hand */
@@ -309,11 +310,36 @@ static void join_from(struct walk *walk, uint32_t from)
     let_go(walk, from);
 }
 
+/* A transaction's row is its own, until nobody asks for it. */
+static bool has_row_each(const struct walk *walk)
+{
+    return walk->model == ISO_MODEL_CC || walk->model == ISO_MODEL_PSI;
+}
+
+/* psi: who wrote last, in the order, what the transaction writes, of each key. One that writes it several times counts once. */
+static void for_overwritten(struct walk *walk, uint32_t t, void (*what)(struct walk *walk, uint32_t before))
+{
+    const struct iso_history *history = walk->history;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        uint32_t key = history->key[o], position = walk->newest[key];
+        if (!iso_kind_writes(history->kind[o]) || walk->writing[key] == t + 1)
+            continue;
+        walk->writing[key] = t + 1;
+        if (position)
+            what(walk, walk->evidence->events[position - 1] / 2);
+    }
+}
+
+static void ask_for(struct walk *walk, uint32_t before)
+{
+    walk->left[before]++;
+}
+
 /* What is visible to the reader whose sources are known. */
 static void make_row(struct walk *walk, uint32_t t)
 {
     size_t bytes = walk->chains * sizeof *walk->row;
-    if (walk->model == ISO_MODEL_CC) {
+    if (has_row_each(walk)) {
         walk->row = walk->rows[t] = iso_allocate_zeroed((size_t)walk->chains + 1, sizeof *walk->row);
         if (walk->before[t] != ISO_NONE)
             join_from(walk, walk->before[t]);
@@ -321,6 +347,8 @@ static void make_row(struct walk *walk, uint32_t t)
             if (walk->source[i] != ISO_NONE)
                 join_from(walk, walk->source[i]);
         }
+        if (walk->model == ISO_MODEL_PSI)
+            for_overwritten(walk, t, join_from);
         return;
     }
     if (walk->model == ISO_MODEL_PRAM)
@@ -345,7 +373,7 @@ static void leave_row(struct walk *walk, uint32_t t)
                 raise_by_source(walk, row, walk->source[i], true);
         }
     }
-    if (walk->model == ISO_MODEL_CC && !walk->left[t]) {
+    if (has_row_each(walk) && !walk->left[t]) {
         iso_free(walk->rows[t]);
         walk->rows[t] = NULL;
     }
@@ -471,7 +499,7 @@ static void prepare_rows(struct walk *walk)
     const struct iso_history *history = walk->history;
     struct iso_number_map done = {0};
     uint32_t keys = history->key_count, total = 0;
-    if (walk->model != ISO_MODEL_CC && walk->model != ISO_MODEL_PRAM && walk->model != ISO_MODEL_MW)
+    if (!has_row_each(walk) && walk->model != ISO_MODEL_PRAM && walk->model != ISO_MODEL_MW)
         return;
     walk->writers_first = iso_allocate_zeroed((size_t)keys + 2, sizeof *walk->writers_first);
     for (int pass = 0; pass < 2; pass++) {
@@ -497,6 +525,21 @@ static void prepare_rows(struct walk *walk)
     iso_number_map_release(&done);
 }
 
+static void ask_for_overwritten(struct walk *walk)
+{
+    const struct iso_history *history = walk->history;
+    for (uint32_t i = 0; i < walk->evidence->event_count; i++) {
+        uint32_t t = walk->evidence->events[i] / 2;
+        for_overwritten(walk, t, ask_for);
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+            if (iso_kind_writes(history->kind[o]))
+                walk->newest[history->key[o]] = i + 1;
+        }
+    }
+    memset(walk->newest, 0, ((size_t)history->key_count + 1) * sizeof *walk->newest);
+    memset(walk->writing, 0, ((size_t)history->key_count + 1) * sizeof *walk->writing);
+}
+
 static enum iso_verification walk_order(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
@@ -509,7 +552,7 @@ static enum iso_verification walk_order(struct walk *walk)
         for (uint32_t chain = 0; chain < walk->chains; chain++)
             walk->rows[chain] = iso_allocate_zeroed((size_t)walk->chains + 1, sizeof **walk->rows);
     }
-    if (walk->model == ISO_MODEL_CC) {
+    if (has_row_each(walk)) {
         walk->rows = iso_allocate_zeroed((size_t)n + walk->chains + 1, sizeof *walk->rows);
         for (uint32_t t = 0; t < n; t++) {
             if (!walk->position[t])
@@ -526,6 +569,8 @@ static enum iso_verification walk_order(struct walk *walk)
             }
         }
     }
+    if (walk->model == ISO_MODEL_PSI)
+        ask_for_overwritten(walk);
     for (uint32_t i = 0; i < walk->evidence->event_count; i++) {
         if (check_transaction(walk, walk->evidence->events[i] / 2) != ISO_CONFIRMED)
             return ISO_REFUSED;
@@ -542,6 +587,7 @@ static void walk_init(struct walk *walk)
         *columns[i] = iso_allocate_zeroed(n, sizeof(uint32_t));
     walk->newest = iso_allocate_zeroed(keys, sizeof *walk->newest);
     walk->touched = iso_allocate_zeroed(keys, sizeof *walk->touched);
+    walk->writing = iso_allocate_zeroed(keys, sizeof *walk->writing);
     walk->length = iso_allocate_zeroed(keys, sizeof *walk->length);
     walk->room = iso_allocate_zeroed(keys, sizeof *walk->room);
     walk->own = iso_allocate_zeroed(keys, sizeof *walk->own);
@@ -559,19 +605,19 @@ static void walk_init(struct walk *walk)
 static void walk_release(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
-    uint32_t rows = walk->model == ISO_MODEL_CC ? history->transaction_count : walk->chains;
+    uint32_t rows = has_row_each(walk) ? history->transaction_count : walk->chains;
     for (uint32_t i = 0; walk->rows && i < rows; i++)
         iso_free(walk->rows[i]);
-    if (walk->model != ISO_MODEL_CC)
+    if (!has_row_each(walk))
         iso_free(walk->row);
     for (uint32_t key = 0; key < history->key_count; key++) {
         iso_free(walk->own[key].elements);
         iso_free(walk->list[key]);
         iso_free(walk->end_of[key]);
     }
-    uint32_t *columns[] = {walk->position, walk->session_of, walk->place,        walk->before, walk->left,
-                           walk->newest,   walk->touched,    walk->length,       walk->room,   walk->source,
-                           walk->read_at,  walk->writers,    walk->writers_first};
+    uint32_t *columns[] = {walk->position, walk->session_of, walk->place,         walk->before, walk->left,
+                           walk->newest,   walk->touched,    walk->length,        walk->room,   walk->source,
+                           walk->read_at,  walk->writers,    walk->writers_first, walk->writing};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         iso_free(columns[i]);
     iso_free(walk->rows);

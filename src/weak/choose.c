@@ -5,22 +5,12 @@
  * are a clause (not all of them), and the solver makes others. No choice left: the clauses are the proof, with what the
  * solver learned from them, each line of which unit propagation confirms.
  */
-#include "solver/solver.h"
-#include "weak/weak_private.h"
+#include "weak/choices.h"
 
 /* A round costs a sweep and a sorting of all: how many there are before it is undecided follows from the size, so that
  * the answer is the same on each machine.
  */
 enum { MOST_ROUNDS = 20000, LEAST_ROUNDS = 64, MOST_STEPS = 1000000 };
-
-/* A variable is a read and one of its candidates. */
-struct choosing {
-    struct weak *weak;
-    uint32_t *first; /* by read: its first variable, from 1; ISO_NONE: it has no choice */
-    uint32_t variables;
-    uint32_t *read_of; /* by variable */
-    struct iso_solver *solver;
-};
 
 static uint32_t set_size(const struct weak *weak, uint32_t read)
 {
@@ -41,62 +31,76 @@ static bool is_own(const struct weak *weak, uint32_t read, uint32_t write)
     return weak->read_operation[read] >= range[0] && weak->read_operation[read] < range[1];
 }
 
-static void add_choices(struct choosing *choosing, struct iso_solver *solver)
+void weak_choices_add(const struct weak_choices *choices, struct iso_solver *solver)
 {
-    struct weak *weak = choosing->weak;
+    const struct weak *weak = choices->weak;
     int *clause = NULL;
     uint32_t capacity = 0;
-    for (uint32_t read = 0; read < weak->read_count; read++) {
+    for (uint32_t read = 0; choices->first && read < weak->read_count; read++) {
         uint32_t count = 0;
-        if (choosing->first[read] == ISO_NONE)
+        if (choices->first[read] == ISO_NONE)
             continue;
         ISO_RESERVE(clause, set_size(weak, read), capacity);
         for (uint32_t i = 0; i < set_size(weak, read); i++) {
             if (!is_own(weak, read, candidate(weak, read, i)))
-                clause[count++] = (int)(choosing->first[read] + i);
+                clause[count++] = (int)(choices->first[read] + i);
         }
         iso_solver_clause(solver, clause, count);
     }
     iso_free(clause);
 }
 
-static void number_variables(struct choosing *choosing)
+void weak_choices_init(struct weak_choices *choices, struct weak *weak)
 {
-    struct weak *weak = choosing->weak;
     uint64_t next = 1;
-    choosing->first = iso_numbers_none(weak->read_count);
+    *choices = (struct weak_choices){.weak = weak, .variables = 1};
+    if (!weak->read_set)
+        return;
+    choices->first = iso_numbers_none(weak->read_count);
     for (uint32_t read = 0; read < weak->read_count; read++) {
         if (weak->read_set[read] == ISO_NONE)
             continue;
-        choosing->first[read] = (uint32_t)next;
+        choices->first[read] = (uint32_t)next;
         next += set_size(weak, read);
         if (next >= INT32_MAX / 2) {
             weak->stopped = "memory";
             return;
         }
     }
-    choosing->variables = (uint32_t)next;
-    choosing->read_of = iso_numbers((size_t)next);
+    choices->variables = (uint32_t)next;
+    choices->read_of = iso_numbers((size_t)next);
     for (uint32_t read = 0; read < weak->read_count; read++) {
-        for (uint32_t i = 0; choosing->first[read] != ISO_NONE && i < set_size(weak, read); i++)
-            choosing->read_of[choosing->first[read] + i] = read;
+        for (uint32_t i = 0; choices->first[read] != ISO_NONE && i < set_size(weak, read); i++)
+            choices->read_of[choices->first[read] + i] = read;
     }
 }
 
-/* Of the candidates that the solver allows (none is asked at first), the last one before the reader in the order. */
-static void choose(struct choosing *choosing, bool asked)
+void weak_choices_release(struct weak_choices *choices)
 {
-    struct weak *weak = choosing->weak;
-    for (uint32_t t = 0; t < weak->history->transaction_count; t++) {
+    iso_free(choices->first);
+    iso_free(choices->read_of);
+}
+
+void weak_choices_open(const struct weak_choices *choices)
+{
+    for (uint32_t read = 0; choices->first && read < choices->weak->read_count; read++) {
+        if (choices->first[read] != ISO_NONE)
+            choices->weak->read_writer[read] = OPEN;
+    }
+}
+
+void weak_choices_make(const struct weak_choices *choices, struct iso_solver *asked)
+{
+    struct weak *weak = choices->weak;
+    for (uint32_t t = 0; choices->first && t < weak->history->transaction_count; t++) {
         for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
             uint32_t best = OPEN;
             uint64_t best_rank = 0;
-            if (choosing->first[read] == ISO_NONE)
+            if (choices->first[read] == ISO_NONE)
                 continue;
             for (uint32_t i = 0; i < set_size(weak, read); i++) {
                 uint32_t write = candidate(weak, read, i);
-                if (is_own(weak, read, write) ||
-                    (asked && !iso_solver_value(choosing->solver, (int)(choosing->first[read] + i))))
+                if (is_own(weak, read, write) || (asked && !iso_solver_value(asked, (int)(choices->first[read] + i))))
                     continue;
                 uint32_t place = write == INITIAL ? 0 : weak->position[weak->write_owner[write]] + 1;
                 /* before the reader: the later the better; behind it: the earlier the better, and none is good */
@@ -111,57 +115,62 @@ static void choose(struct choosing *choosing, bool asked)
     }
 }
 
-static int variable_of(const struct choosing *choosing, uint32_t read)
+int weak_choices_variable(const struct weak_choices *choices, uint32_t read, uint32_t write)
 {
-    const struct weak *weak = choosing->weak;
+    const struct weak *weak = choices->weak;
     for (uint32_t i = 0;; i++) {
-        if (candidate(weak, read, i) == weak->read_writer[read])
-            return (int)(choosing->first[read] + i);
+        if (candidate(weak, read, i) == write)
+            return (int)(choices->first[read] + i);
     }
 }
 
 /* What the cycle rested on: the literals of the last lemma. */
-static void forbid(struct choosing *choosing, struct iso_solver *solver)
+static void forbid(const struct weak_choices *choices, struct iso_solver *solver)
 {
-    struct weak *weak = choosing->weak;
+    const struct weak *weak = choices->weak;
     int *clause = iso_allocate(((size_t)weak->used_count + 1) * sizeof *clause);
     for (uint32_t i = 0; i < weak->used_count; i++)
-        clause[i] = -variable_of(choosing, weak->used[i]);
+        clause[i] = -weak_choices_variable(choices, weak->used[i], weak->read_writer[weak->used[i]]);
     iso_solver_clause(solver, clause, weak->used_count);
     iso_free(clause);
+}
+
+struct iso_literal weak_choices_literal(const struct weak_choices *choices, int literal)
+{
+    uint32_t variable = (uint32_t)(literal < 0 ? -literal : literal), read = choices->read_of[variable];
+    uint32_t write = candidate(choices->weak, read, variable - choices->first[read]);
+    return weak_literal_reads(choices->weak, read, write, literal > 0);
 }
 
 /* ---- the proof that no choice is left ---- */
 
 static void learn(void *context, const int *clause, uint32_t count)
 {
-    struct choosing *choosing = context;
-    struct weak *weak = choosing->weak;
+    const struct weak_choices *choices = context;
+    struct weak *weak = choices->weak;
     struct iso_evidence *evidence = &weak->result->evidence;
     if (!count) /* the last lemma says it */
         return;
     iso_evidence_lemma(evidence, ISO_LEMMA_PROPAGATION, ISO_NONE);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t variable = (uint32_t)(clause[i] < 0 ? -clause[i] : clause[i]), read = choosing->read_of[variable];
-        uint32_t write = candidate(weak, read, variable - choosing->first[read]);
-        iso_evidence_literal(evidence, weak_literal_reads(weak, read, write, clause[i] > 0));
+        iso_evidence_literal(evidence, weak_choices_literal(choices, clause[i]));
     }
 }
 
 /* The clauses of cycles are lemmas already: those without an order among their literals. */
-static void prove(struct choosing *choosing, const int *clauses, const uint32_t *ends, uint32_t count)
+static void prove(struct weak_choices *choices, const int *clauses, const uint32_t *ends, uint32_t count)
 {
     struct iso_solver *solver = iso_solver_new();
-    iso_solver_set_learn(solver, learn, choosing);
-    add_choices(choosing, solver);
+    iso_solver_set_learn(solver, learn, choices);
+    weak_choices_add(choices, solver);
     for (uint32_t i = 0; i < count; i++)
         iso_solver_clause(solver, clauses + (i ? ends[i - 1] : 0), ends[i] - (i ? ends[i - 1] : 0));
     iso_solver_solve(solver, NULL, 0);
     iso_solver_free(solver);
-    iso_evidence_lemma(&choosing->weak->result->evidence, ISO_LEMMA_PROPAGATION, ISO_NONE);
+    iso_evidence_lemma(&choices->weak->result->evidence, ISO_LEMMA_PROPAGATION, ISO_NONE);
 }
 
-static uint32_t most_rounds(const struct weak *weak)
+uint32_t weak_choices_rounds(const struct weak *weak)
 {
     uint64_t steps = (uint64_t)weak->part_count + weak->read_count + weak->write_count + 1;
     uint64_t rounds = MOST_STEPS / steps;
@@ -170,19 +179,20 @@ static uint32_t most_rounds(const struct weak *weak)
 
 enum weak_answer weak_choose(struct weak *weak)
 {
-    struct choosing choosing = {.weak = weak, .solver = iso_solver_new()};
+    struct weak_choices choices;
+    struct iso_solver *solver = iso_solver_new();
     enum weak_answer answer = WEAK_STOPPED;
     int *clauses = NULL;
-    uint32_t *ends = NULL, used = 0, capacity = 0, count = 0, end_capacity = 0, most = most_rounds(weak);
-    number_variables(&choosing);
+    uint32_t *ends = NULL, used = 0, capacity = 0, count = 0, end_capacity = 0, most = weak_choices_rounds(weak);
+    weak_choices_init(&choices, weak);
     if (!weak->stopped)
-        add_choices(&choosing, choosing.solver);
+        weak_choices_add(&choices, solver);
     for (uint32_t round = 0; !weak->stopped; round++) {
         if (round == most || weak_must_stop(weak)) {
             weak->stopped = weak->stopped ? weak->stopped : "repeated-values";
             break;
         }
-        choose(&choosing, round > 0);
+        weak_choices_make(&choices, round > 0 ? solver : NULL);
         answer = weak_judge_order(weak);
         if (answer != WEAK_BROKEN)
             break;
@@ -190,22 +200,21 @@ enum weak_answer weak_choose(struct weak *weak)
         weak->broken_read = ISO_NONE;
         if (!weak->used_count) /* it rests on no choice */
             break;
-        forbid(&choosing, choosing.solver);
+        forbid(&choices, solver);
         ISO_RESERVE(clauses, (size_t)used + weak->used_count, capacity);
         for (uint32_t i = 0; i < weak->used_count; i++)
-            clauses[used++] = -variable_of(&choosing, weak->used[i]);
+            clauses[used++] = -weak_choices_variable(&choices, weak->used[i], weak->read_writer[weak->used[i]]);
         ISO_GROW(ends, count, end_capacity);
         ends[count++] = used;
         weak->result->counters.solver_calls++;
         weak_order_forget(weak);
-        if (iso_solver_solve(choosing.solver, NULL, 0) == ISO_SOLVER_FALSE) {
-            prove(&choosing, clauses, ends, count);
+        if (iso_solver_solve(solver, NULL, 0) == ISO_SOLVER_FALSE) {
+            prove(&choices, clauses, ends, count);
             break;
         }
     }
-    iso_solver_free(choosing.solver);
-    iso_free(choosing.first);
-    iso_free(choosing.read_of);
+    iso_solver_free(solver);
+    weak_choices_release(&choices);
     iso_free(clauses);
     iso_free(ends);
     return weak->stopped ? WEAK_STOPPED : answer;

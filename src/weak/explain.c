@@ -7,17 +7,12 @@
  */
 #include "weak/weak_private.h"
 
-struct proof {
-    struct weak *weak;
-    struct iso_evidence *evidence;
-};
-
 static uint32_t read_name(const struct weak *weak, uint32_t read)
 {
     return weak->each_read ? weak->read_operation[read] + 1 : 0;
 }
 
-static void put_session(struct proof *proof, uint32_t from, uint32_t to)
+void weak_put_session(struct proof *proof, uint32_t from, uint32_t to)
 {
     struct iso_evidence *evidence = proof->evidence;
     struct iso_lemma *lemma = &evidence->lemmas[evidence->lemma_count - 1];
@@ -61,7 +56,7 @@ static void use_choice(struct proof *proof, uint32_t read)
     weak->used[weak->used_count++] = read;
 }
 
-static void put_read(struct proof *proof, uint32_t from, uint32_t to, uint32_t read)
+void weak_put_read(struct proof *proof, uint32_t from, uint32_t to, uint32_t read)
 {
     use_choice(proof, read);
     iso_evidence_edge(proof->evidence, (struct iso_edge){.kind = ISO_EDGE_WR,
@@ -72,7 +67,7 @@ static void put_read(struct proof *proof, uint32_t from, uint32_t to, uint32_t r
                                                          .read = read_name(proof->weak, read)});
 }
 
-static void put_order(struct proof *proof, uint32_t from, uint32_t to, uint32_t key)
+void weak_put_order(struct proof *proof, uint32_t from, uint32_t to, uint32_t key)
 {
     iso_evidence_edge(proof->evidence, (struct iso_edge){.kind = ISO_EDGE_WW,
                                                          .from = iso_event_begin(from),
@@ -81,7 +76,7 @@ static void put_order(struct proof *proof, uint32_t from, uint32_t to, uint32_t 
                                                          .via = ISO_NONE});
 }
 
-static void put_overwritten(struct proof *proof, uint32_t reader, uint32_t read, uint32_t later)
+void weak_put_overwritten(struct proof *proof, uint32_t reader, uint32_t read, uint32_t later)
 {
     use_choice(proof, read);
     iso_evidence_edge(proof->evidence, (struct iso_edge){.kind = ISO_EDGE_RW,
@@ -118,9 +113,9 @@ static bool put_read_in_session(struct proof *proof, uint32_t from, uint32_t t)
         uint32_t read = read_of(weak, a, from, weak->read_first[a + 1]);
         if (read == ISO_NONE)
             continue;
-        put_read(proof, from, a, read);
+        weak_put_read(proof, from, a, read);
         if (a != t)
-            put_session(proof, a, t);
+            weak_put_session(proof, a, t);
         return true;
     }
     return false;
@@ -137,10 +132,10 @@ static bool put_pram(struct proof *proof, uint32_t from, uint32_t reader)
                 (source != from && !is_session_before(weak, from, source)))
                 continue;
             if (source != from)
-                put_session(proof, from, source);
-            put_read(proof, source, a, read);
+                weak_put_session(proof, from, source);
+            weak_put_read(proof, source, a, read);
             if (a != reader)
-                put_session(proof, a, reader);
+                weak_put_session(proof, a, reader);
             return true;
         }
     }
@@ -172,9 +167,9 @@ static void put_causal(struct proof *proof, uint32_t from, uint32_t reader)
     }
     for (uint32_t t = from; t != reader; t = to[t]) {
         if (by[t] == ISO_NONE)
-            put_session(proof, t, to[t]);
+            weak_put_session(proof, t, to[t]);
         else
-            put_read(proof, t, to[t], by[t]);
+            weak_put_read(proof, t, to[t], by[t]);
     }
     iso_free(to);
     iso_free(by);
@@ -190,12 +185,12 @@ static void put_by_sources(struct proof *proof, uint32_t from, uint32_t reader)
             continue;
         bool found = weak->level == ISO_MW && is_session_before(weak, from, source);
         if (found)
-            put_session(proof, from, source);
+            weak_put_session(proof, from, source);
         else
             found = weak->level == ISO_WFR && put_read_in_session(proof, from, source);
         if (!found)
             continue;
-        put_read(proof, source, reader, read);
+        weak_put_read(proof, source, reader, read);
         return;
     }
 }
@@ -210,22 +205,22 @@ static void put_visible(struct proof *proof, uint32_t from, uint32_t reader, uin
     case ISO_RA:
         read = read_of(weak, reader, from, end);
         if (read != ISO_NONE)
-            put_read(proof, from, reader, read);
+            weak_put_read(proof, from, reader, read);
         else
-            put_session(proof, from, reader);
+            weak_put_session(proof, from, reader);
         break;
     case ISO_RYW:
-        put_session(proof, from, reader);
+        weak_put_session(proof, from, reader);
         break;
     case ISO_MR:
         for (uint32_t before = weak->before[reader]; before != ISO_NONE; before = ISO_NONE) {
             put_read_in_session(proof, from, before);
-            put_session(proof, before, reader);
+            weak_put_session(proof, before, reader);
         }
         break;
     case ISO_PRAM:
         if (is_session_before(weak, from, reader))
-            put_session(proof, from, reader);
+            weak_put_session(proof, from, reader);
         else
             put_pram(proof, from, reader);
         break;
@@ -250,7 +245,7 @@ static void begin_lemma(struct proof *proof, enum iso_lemma_kind kind, uint32_t 
     iso_evidence_lemma(proof->evidence, kind, operation);
 }
 
-static void say_order(struct proof *proof, uint32_t earlier, uint32_t later, uint32_t key)
+void weak_say_order(struct proof *proof, uint32_t earlier, uint32_t later, uint32_t key)
 {
     iso_evidence_literal(proof->evidence, (struct iso_literal){ISO_LITERAL_ORDER, earlier, later, key, 0});
 }
@@ -259,17 +254,17 @@ static void say_order(struct proof *proof, uint32_t earlier, uint32_t later, uin
 static void put_note_cycle(struct proof *proof, uint32_t read, uint32_t visible)
 {
     uint32_t reader = reader_of(proof->weak, read);
-    put_overwritten(proof, reader, read, visible);
+    weak_put_overwritten(proof, reader, read, visible);
     put_visible(proof, visible, reader, read);
 }
 
-static void say_bond(struct proof *proof, const struct bond *bond)
+void weak_say_bond(struct proof *proof, const struct bond *bond)
 {
     if (bond->kind == BOND_SIDE)
         return;
     begin_lemma(proof, bond->kind == BOND_LIST ? ISO_LEMMA_LIST : ISO_LEMMA_CYCLE,
                 bond->kind == BOND_LIST ? bond->why : ISO_NONE);
-    say_order(proof, bond->from, bond->to, bond->key);
+    weak_say_order(proof, bond->from, bond->to, bond->key);
     if (bond->kind == BOND_NOTE)
         put_note_cycle(proof, bond->why, bond->from);
 }
@@ -278,11 +273,11 @@ static void put_step(struct proof *proof, const struct step *step)
 {
     const struct bond *bond = step->bond == ISO_NONE ? NULL : &proof->weak->bonds[step->bond];
     if (bond && bond->kind != BOND_SIDE)
-        put_order(proof, step->from, step->to, bond->key);
+        weak_put_order(proof, step->from, step->to, bond->key);
     else if (!bond && step->read != ISO_NONE)
-        put_read(proof, step->from, step->to, step->read);
+        weak_put_read(proof, step->from, step->to, step->read);
     else
-        put_session(proof, step->from, step->to);
+        weak_put_session(proof, step->from, step->to);
 }
 
 /* Steps of a session are joined, but not across the ends of the list: it begins behind a step that is none. */
@@ -321,13 +316,13 @@ void weak_explain_cycle(struct weak *weak)
     uint32_t turned = last_note(weak, steps, count);
     for (uint32_t i = 0; i < count; i++) {
         if (steps[i].bond != ISO_NONE && i != turned)
-            say_bond(&proof, &weak->bonds[steps[i].bond]);
+            weak_say_bond(&proof, &weak->bonds[steps[i].bond]);
     }
     begin_lemma(&proof, ISO_LEMMA_CYCLE, ISO_NONE);
     uint32_t start = turned == ISO_NONE ? first_step(weak, steps, count) : turned;
     if (turned != ISO_NONE) {
         const struct bond *bond = &weak->bonds[steps[turned].bond];
-        say_order(&proof, bond->to, bond->from, bond->key);
+        weak_say_order(&proof, bond->to, bond->from, bond->key);
     }
     for (uint32_t i = 0; i < count; i++)
         put_step(&proof, &steps[(start + i) % count]);

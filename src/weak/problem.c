@@ -299,6 +299,8 @@ bool weak_problem_build(struct weak *weak)
     weak->read_writer = iso_numbers_none(weak->read_count);
     weak_lists_resolve(weak);
     weak_writers_find(weak);
+    if (weak->level == ISO_PSI)
+        weak_psi_lost_updates(weak);
     for (int kind = 0; kind < ISO_FINDINGS; kind++) {
         if (weak->result->counts[kind])
             return false;
@@ -318,4 +320,5 @@ void weak_problem_release(struct weak *weak)
     iso_free(weak->part);
     iso_free(weak->bonds);
     iso_free(weak->used);
+    iso_free(weak->hits);
 }

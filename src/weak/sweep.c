@@ -7,6 +7,7 @@
  *   ra               of those that it read from, and of its session before it
  *   ryw              of its session before it
  *   cc, pram, mw     those that a *row* contains: by chain, how many of its transactions are visible
+ *   psi              those that a row contains, which knows what writers overwrote, too: that follows from the order
  *   mr, wfr          of those that the session (the source's session) read from: its *seen* log
  *
  * A walk between the two places is bounded: where they lie far apart, versions are searched by session, or by source.
@@ -78,6 +79,12 @@ static void note(struct sweeping *sweeping, uint32_t read, uint32_t write)
 {
     struct weak *weak = sweeping->weak;
     uint32_t visible = weak->write_owner[write], source = read_source(weak, read);
+    if (weak->level == ISO_PSI) {
+        ISO_GROW(weak->hits, weak->hit_count, weak->hit_capacity);
+        weak->hits[weak->hit_count++] = (struct hit){read, write};
+        sweeping->noted++;
+        return;
+    }
     if (source == ISO_NONE) {
         weak->broken_read = read;
         weak->broken_by = visible;
@@ -393,6 +400,35 @@ static void raise_by_sources(const struct weak *weak, uint32_t t, uint32_t *row,
     }
 }
 
+/* Each transaction has a row of its own, until nobody asks for it. */
+static bool has_row_each(const struct weak *weak)
+{
+    return weak->level == ISO_CC || weak->level == ISO_PSI;
+}
+
+static void join_from(struct sweeping *sweeping, uint32_t from)
+{
+    const struct weak *weak = sweeping->weak;
+    struct rows *rows = &sweeping->rows;
+    if (sweeping->row[weak->chain[from]] <= weak->place[from]) { /* else it was visible, and what it saw */
+        row_join(sweeping->row, rows->block + (size_t)rows->of[from] * rows->width, rows->width);
+        raise_to(&sweeping->row[weak->chain[from]], weak->place[from] + 1);
+    }
+    if (!--rows->left[from])
+        row_free(rows, from);
+}
+
+/* psi: whose versions the transaction overwrites. The last one saw those before. */
+static void join_overwritten(struct sweeping *sweeping, uint32_t t)
+{
+    const struct weak *weak = sweeping->weak;
+    for (uint32_t write = weak->write_first[t]; write < weak->write_first[t + 1]; write++) {
+        uint32_t key = weak->write_key[write], count = weak->filled[key];
+        if (count)
+            join_from(sweeping, weak->write_owner[weak->version[weak->key_first[key] + count - 1]]);
+    }
+}
+
 /* The row of the reader: whoever passes on what it is visible to is done with it. */
 static void enter_row(struct sweeping *sweeping, uint32_t t)
 {
@@ -423,15 +459,11 @@ static void enter_row(struct sweeping *sweeping, uint32_t t)
     }
     for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
         uint32_t source = read_source(weak, read);
-        if (source == ISO_NONE)
-            continue;
-        if (row[weak->chain[source]] <= weak->place[source]) { /* else it was visible, and what it saw */
-            row_join(row, rows->block + (size_t)rows->of[source] * rows->width, rows->width);
-            raise_to(&row[weak->chain[source]], weak->place[source] + 1);
-        }
-        if (!--rows->left[source])
-            row_free(rows, source);
+        if (source != ISO_NONE)
+            join_from(sweeping, source);
     }
+    if (weak->level == ISO_PSI)
+        join_overwritten(sweeping, t);
 }
 
 static void leave_row(struct sweeping *sweeping, uint32_t t)
@@ -442,7 +474,7 @@ static void leave_row(struct sweeping *sweeping, uint32_t t)
         uint32_t *row = sweeping->chain_row + (size_t)weak->chain[t] * rows->width;
         raise_to(&row[weak->chain[t]], weak->place[t] + 1);
         raise_by_sources(weak, t, row, true);
-    } else if (weak->level == ISO_CC && !rows->left[t]) {
+    } else if (has_row_each(weak) && !rows->left[t]) {
         row_free(rows, t);
     }
 }
@@ -475,6 +507,8 @@ static void check_transaction(struct sweeping *sweeping, uint32_t t)
         uint32_t key = weak->write_key[write];
         weak->slot[write] = weak->filled[key];
         weak->version[weak->key_first[key] + weak->filled[key]++] = write;
+        if (weak->level == ISO_PSI && weak->filled[key] < weak->key_first[key + 1] - weak->key_first[key])
+            sweeping->rows.left[t]++; /* whoever overwrites it */
     }
     if (sweeping->rows.width)
         leave_row(sweeping, t);
@@ -508,7 +542,7 @@ static void start_rows(struct sweeping *sweeping)
     sweeping->of_chain = iso_numbers_zero(weak->chain_count);
     if (weak->level == ISO_PRAM)
         sweeping->chain_row = iso_allocate_zeroed((size_t)weak->chain_count * rows->width + 1, sizeof(uint32_t));
-    if (weak->level != ISO_CC) {
+    if (!has_row_each(weak)) {
         sweeping->row = iso_numbers(rows->width);
         return;
     }
@@ -525,7 +559,7 @@ static void start_rows(struct sweeping *sweeping)
 
 static void release_sweeping(struct sweeping *sweeping)
 {
-    if (sweeping->weak->level != ISO_CC)
+    if (!has_row_each(sweeping->weak))
         iso_free(sweeping->row);
     iso_column_free(sweeping->rows.block, (size_t)sweeping->rows.capacity * sizeof(uint32_t));
     iso_free(sweeping->rows.free);
@@ -543,10 +577,11 @@ static void release_sweeping(struct sweeping *sweeping)
 
 bool weak_sweep(struct weak *weak)
 {
-    enum { LOOK_EVERY = 4096, AHEAD = 6 };
+    enum { LOOK_EVERY = 4096, AHEAD = 6, MANY_HITS = 1 << 16 };
     uint32_t n = weak->history->transaction_count;
     struct sweeping sweeping = {.weak = weak};
-    bool by_row = weak->level == ISO_CC || weak->level == ISO_PRAM || weak->level == ISO_MW;
+    weak->hit_count = 0;
+    bool by_row = has_row_each(weak) || weak->level == ISO_PRAM || weak->level == ISO_MW;
     if (weak->level == ISO_ADYA_RC)
         return false;
     versions_start(weak);
@@ -557,7 +592,7 @@ bool weak_sweep(struct weak *weak)
         seen_build(&sweeping.seen, weak);
     if (by_row)
         start_rows(&sweeping);
-    for (uint32_t i = 0; i < weak->part_count && weak->broken_read == ISO_NONE; i++) {
+    for (uint32_t i = 0; i < weak->part_count && weak->broken_read == ISO_NONE && weak->hit_count < MANY_HITS; i++) {
         if (i % LOOK_EVERY == 0 && weak_must_stop(weak))
             break;
         if (i + AHEAD < weak->part_count)

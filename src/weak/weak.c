@@ -59,10 +59,10 @@ enum weak_answer weak_judge_order(struct weak *weak)
 
 static void judge_graph(struct weak *weak)
 {
-    enum weak_answer answer = weak_judge_order(weak);
-    if (answer == WEAK_BROKEN)
+    enum weak_answer answer = weak->level == ISO_PSI ? weak_psi_judge(weak) : weak_judge_order(weak);
+    if (answer == WEAK_BROKEN && weak->level != ISO_PSI)
         weak_explain_broken(weak);
-    else if (answer == WEAK_HOLDS && weak->open_reads)
+    else if (answer == WEAK_HOLDS && weak->open_reads && weak->level != ISO_PSI)
         answer = weak_choose(weak);
     if (answer == WEAK_STOPPED) {
         conclude_undecided(weak, weak->stopped);

@@ -18,15 +18,22 @@
 
 /* A constraint on the order, beside sessions and reads. */
 enum bond_kind {
-    BOND_SIDE, /* a session's transaction comes before its later one of unknown outcome */
-    BOND_LIST, /* a list read shows the order of two writers: `why` is its operation */
-    BOND_NOTE  /* `from` is visible to the reader of `to`'s version: `why` is the read */
+    BOND_SIDE,  /* a session's transaction comes before its later one of unknown outcome */
+    BOND_LIST,  /* a list read shows the order of two writers: `why` is its operation */
+    BOND_NOTE,  /* `from` is visible to the reader of `to`'s version: `why` is the read */
+    BOND_LEMMA, /* psi: `why` is a lemma of psi.c that says it */
+    BOND_TRIED  /* psi: the solver's, for now: `why` is its variable */
 };
 
 struct bond {
     uint32_t from, to; /* transactions */
     enum bond_kind kind;
     uint32_t why, key;
+};
+
+/* What breaks at psi: to the reader of another version a write is visible, and stands behind that version. */
+struct hit {
+    uint32_t read, write;
 };
 
 /* Writes whose values are equal: who may have written what a read saw. */
@@ -74,6 +81,8 @@ struct weak {
     /* what was found */
     uint32_t broken_read, broken_by; /* a read of the initial version, and a visible writer of its key; or ISO_NONE */
     uint32_t rounds;
+    struct hit *hits; /* psi: instead of notes */
+    uint32_t hit_count, hit_capacity;
     uint32_t *used, used_count, used_capacity; /* reads whose choices the last explanation rests on */
 };
 
@@ -144,7 +153,17 @@ bool weak_sweep(struct weak *weak);
 void weak_sweep_release(struct weak *weak);
 void weak_sweep_spans(struct weak *weak);
 
-/* explain.c: fills the evidence. */
+/* explain.c: fills the evidence. A lemma is begun, then gets edges, which bring the choices of writers that they rest on. */
+struct proof {
+    struct weak *weak;
+    struct iso_evidence *evidence;
+};
+void weak_put_session(struct proof *proof, uint32_t from, uint32_t to);
+void weak_put_read(struct proof *proof, uint32_t from, uint32_t to, uint32_t read);
+void weak_put_order(struct proof *proof, uint32_t from, uint32_t to, uint32_t key);
+void weak_put_overwritten(struct proof *proof, uint32_t reader, uint32_t read, uint32_t later);
+void weak_say_order(struct proof *proof, uint32_t earlier, uint32_t later, uint32_t key);
+void weak_say_bond(struct proof *proof, const struct bond *bond);
 void weak_explain_cycle(struct weak *weak);
 void weak_explain_initial(struct weak *weak);
 void weak_explain_accept(struct weak *weak);
@@ -158,6 +177,11 @@ enum weak_answer weak_judge_order(struct weak *weak);
 
 /* choose.c: the same with writers chosen for those that are open. BROKEN: the evidence is there. */
 enum weak_answer weak_choose(struct weak *weak);
+
+/* psi.c: the same where what writers overwrote is visible, too. BROKEN: the evidence is there. */
+enum weak_answer weak_psi_judge(struct weak *weak);
+/* Findings: two read-modify-writes of one version. */
+void weak_psi_lost_updates(struct weak *weak);
 
 /* Forgets notes, which may rest on choices. */
 void weak_order_forget(struct weak *weak);

@@ -32,6 +32,7 @@ struct run {
     unsigned self;
     int64_t locals[LOCALS];
     bool chosen, started, aborted, returned;
+    bool aborts, impossible;     /* something in the program can abort; this is no execution, whatever comes */
     unsigned seen, behind, must; /* `must`: what was behind us when this statement began */
 };
 
@@ -90,6 +91,30 @@ static unsigned choose_set(struct run *run, unsigned must, unsigned may)
     return set;
 }
 
+static unsigned committed(const struct run *run)
+{
+    unsigned bits = 0;
+    for (unsigned i = 0; i < run->n; i++)
+        bits |= run->transactions[i].aborted ? 0 : 1u << i;
+    return bits;
+}
+
+/* Whoever is in the set has with it all that come before. */
+static bool prefix(const struct run *run, unsigned set)
+{
+    unsigned there = committed(run);
+    for (unsigned i = 0; i < run->n; i++)
+        if ((set & there) >> i & 1 && before(run, i) & there & ~set)
+            return false;
+    return true;
+}
+
+/* rc's axiom, of who does not abort. */
+static bool allowed(const struct run *run, const struct statement *statement)
+{
+    return prefix(run, statement->seen) && !(statement->behind & committed(run) & ~statement->seen);
+}
+
 static int64_t visible(const struct run *run, unsigned cell, unsigned set)
 {
     int64_t value = run->initial[cell];
@@ -112,7 +137,9 @@ static int64_t read_cell(struct run *run, unsigned cell)
         return visible(run, cell, before(run, run->self));
     if (!run->chosen) {
         run->seen = choose_set(run, session_of(run, run->self), before(run, run->self));
-        own->statements[own->statement_count++] = (struct statement){run->seen, run->must};
+        own->statements[own->statement_count] = (struct statement){run->seen, run->must};
+        run->impossible = run->impossible || (!run->aborts && !allowed(run, &own->statements[own->statement_count]));
+        own->statement_count++;
         run->chosen = true;
     }
     return visible(run, cell, run->seen);
@@ -237,7 +264,8 @@ static void run_step(struct run *run, const struct iso_prove_step *step)
 
 static void run_steps(struct run *run, uint32_t number)
 {
-    for (; number != ISO_NONE && !run->aborted && !run->returned; number = run->program->steps.list[number].next)
+    for (; number != ISO_NONE && !run->aborted && !run->returned && !run->impossible;
+         number = run->program->steps.list[number].next)
         run_step(run, &run->program->steps.list[number]);
 }
 
@@ -262,23 +290,6 @@ static void run_transaction(struct run *run, unsigned t)
 
 /* ---- axioms, of committed transactions ---- */
 
-static unsigned committed(const struct run *run)
-{
-    unsigned bits = 0;
-    for (unsigned i = 0; i < run->n; i++)
-        bits |= run->transactions[i].aborted ? 0 : 1u << i;
-    return bits;
-}
-
-/* Whoever is in the set has with it all that come before. */
-static bool prefix(const struct run *run, unsigned set)
-{
-    for (unsigned i = 0; i < run->n; i++)
-        if ((set & committed(run)) >> i & 1 && before(run, i) & committed(run) & ~set)
-            return false;
-    return true;
-}
-
 static bool closed(const struct run *run, unsigned set)
 {
     for (unsigned i = 0; i < run->n; i++)
@@ -297,28 +308,26 @@ static bool apart(const struct run *run, unsigned t)
     return true;
 }
 
-static unsigned levels_of(const struct run *run)
+/* What the axioms of `t` leave, which are about it and those that come before it: none needs one that comes behind. */
+static unsigned levels_of(const struct run *run, unsigned t)
 {
     unsigned levels = run->rc ? 1u << ISO_PROVE_RC : ALL_BUT_RC;
-    for (unsigned t = 0; t < run->n; t++) {
-        const struct transaction *own = &run->transactions[t];
-        if (own->aborted)
-            continue;
-        for (unsigned i = 0; run->rc && i < own->statement_count; i++)
-            if (!prefix(run, own->statements[i].seen) ||
-                own->statements[i].behind & committed(run) & ~own->statements[i].seen)
-                return 0;
-        if (run->rc)
-            continue;
-        if (!closed(run, run->sees[t]))
-            levels &= ~(1u << ISO_PROVE_CC | 1u << ISO_PROVE_PSI);
-        if (!prefix(run, run->sees[t]))
-            levels &= ~(1u << ISO_PROVE_PC | 1u << ISO_PROVE_SI);
-        if (!apart(run, t))
-            levels &= ~(1u << ISO_PROVE_PSI | 1u << ISO_PROVE_SI);
-        if (before(run, t) & committed(run) & ~run->sees[t])
-            levels &= ~(1u << ISO_PROVE_SER);
-    }
+    const struct transaction *own = &run->transactions[t];
+    if (own->aborted)
+        return levels;
+    for (unsigned i = 0; run->rc && i < own->statement_count; i++)
+        if (!allowed(run, &own->statements[i]))
+            return 0;
+    if (run->rc)
+        return levels;
+    if (!closed(run, run->sees[t]))
+        levels &= ~(1u << ISO_PROVE_CC | 1u << ISO_PROVE_PSI);
+    if (!prefix(run, run->sees[t]))
+        levels &= ~(1u << ISO_PROVE_PC | 1u << ISO_PROVE_SI);
+    if (!apart(run, t))
+        levels &= ~(1u << ISO_PROVE_PSI | 1u << ISO_PROVE_SI);
+    if (before(run, t) & committed(run) & ~run->sees[t])
+        levels &= ~(1u << ISO_PROVE_SER);
     return levels;
 }
 
@@ -376,8 +385,9 @@ static void look_at_moments(struct run *run, unsigned levels)
 static void execute(struct run *run, unsigned wanted)
 {
     const struct iso_prove_program *program = run->program;
-    unsigned left = 0, slot = 0;
+    unsigned left = 0, slot = 0, levels = wanted;
     run->at = 0;
+    run->impossible = false;
     run->mode = 1;
     for (uint32_t i = 0; i < program->inputs.count; i++)
         run->inputs[i] = program->inputs.list[i].least +
@@ -405,11 +415,11 @@ static void execute(struct run *run, unsigned wanted)
         if (!run->rc)
             run->sees[t] = choose_set(run, session_of(run, t), before(run, t));
         run_transaction(run, t);
+        levels &= levels_of(run, t);
+        if (!levels || run->impossible) /* whatever comes behind it, this is no execution */
+            return;
     }
-    unsigned levels = levels_of(run) & wanted;
     run->oracle->executions++;
-    if (!levels)
-        return;
     find_state(run, (1u << run->n) - 1);
     if (broken(run, ISO_PROVE_ASSERT))
         run->oracle->violated |= levels;
@@ -435,6 +445,8 @@ void program_oracle_run(struct program_oracle *oracle, const struct iso_prove_pr
         run->oracle = oracle;
         run->rc = rc;
         run->keep = states;
+        for (uint32_t i = 0; i < program->steps.count; i++)
+            run->aborts = run->aborts || program->steps.list[i].kind == ISO_PROVE_ABORT;
         run->n = program->instances.count;
         uint64_t rounds = 0;
         if (run->n > PROGRAM_ORACLE_MOST || program->cells > PROGRAM_ORACLE_CELLS)

@@ -2,8 +2,8 @@
  *
  * Shares the representation of programs (prove/program.h) and the names of levels with src/prove, and nothing else: an
  * execution is a list of digits, each the answer to "which of so many?"; all lists are gone through as an odometer is.
- * At rc each statement that reads chooses any set of transactions that come before. The axioms are looked at when
- * everything has run.
+ * At rc each statement that reads chooses any set of transactions that come before. The axioms of a transaction are
+ * looked at when it has run: none needs what comes behind it. (At rc those of a statement at once, if nothing aborts.)
  */
 #ifndef TESTS_ORACLE_PROGRAM_ORACLE_H
 #define TESTS_ORACLE_PROGRAM_ORACLE_H

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { N = WEAK_ORACLE_TRANSACTIONS, READS = 64, CANDIDATES = N + 1, KEYS = 16, INITIALLY = N };
+enum { N = WEAK_ORACLE_MANY, READS = 64, CANDIDATES = N + 1, KEYS = 16, INITIALLY = N };
 
 /* An external read, and who may have written what it saw: transactions, or INITIALLY. */
 struct read {
@@ -310,6 +310,7 @@ static bool try_orders(struct question *question, int placed, int total, bool (*
 static bool any_order(struct question *question, bool (*fits)(const struct question *))
 {
     int total = 0;
+    assert(question->n <= WEAK_ORACLE_TRANSACTIONS);
     if (question->impossible)
         return false;
     for (int t = 0; t < question->n; t++) {
@@ -408,4 +409,80 @@ bool weak_oracle_by_visibility(const struct iso_history *history, enum iso_model
     struct question question;
     ask(&question, history, model);
     return any_order(&question, visibility_fits);
+}
+
+/* ---- psi by versions ---- */
+
+/* No cycle of what is known of the order so far, nor one with one rw. `rank`: by transaction and key, of those that are
+ * ordered; -1: it is not. */
+static bool versions_fit(const struct question *question, int rank[N][KEYS])
+{
+    int n = question->n;
+    bool before[N][N];
+    memcpy(before, question->so, sizeof before);
+    for (int i = 0; i < question->read_count; i++) {
+        if (question->reads[i].from != INITIALLY)
+            before[question->reads[i].from][question->reads[i].reader] = true;
+    }
+    for (int key = 0; key < KEYS; key++)
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++)
+                before[i][j] |= rank[i][key] >= 0 && rank[i][key] < rank[j][key];
+    close_over(n, before);
+    for (int i = 0; i < n; i++) {
+        if (before[i][i])
+            return false;
+    }
+    for (int i = 0; i < question->read_count; i++) {
+        const struct read *read = &question->reads[i];
+        for (int t = 0; t < n; t++) {
+            bool later = rank[t][read->key] >= 0 && t != read->reader &&
+                         (read->from == INITIALLY ||
+                          (rank[read->from][read->key] >= 0 && rank[t][read->key] > rank[read->from][read->key]));
+            if (later && before[t][read->reader])
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The versions of one key after another, each in every order. */
+static bool try_versions(const struct question *question, int rank[N][KEYS], int key, int ranked)
+{
+    bool last = true;
+    if (key == KEYS)
+        return true;
+    for (int t = 0; t < question->n; t++) {
+        if (!question->part[t] || !question->writes[t][key] || rank[t][key] >= 0)
+            continue;
+        last = false;
+        rank[t][key] = ranked;
+        bool found = versions_fit(question, rank) && try_versions(question, rank, key, ranked + 1);
+        rank[t][key] = -1;
+        if (found)
+            return true;
+    }
+    return last && versions_fit(question, rank) && try_versions(question, rank, key + 1, 0);
+}
+
+static bool try_writers(struct question *question, int next)
+{
+    int rank[N][KEYS];
+    memset(rank, -1, sizeof rank);
+    if (next == question->read_count)
+        return try_versions(question, rank, 0, 0);
+    struct read *read = &question->reads[next];
+    for (int i = 0; i < read->count; i++) {
+        read->from = read->candidate[i];
+        if (try_writers(question, next + 1))
+            return true;
+    }
+    return false;
+}
+
+bool weak_oracle_by_versions(const struct iso_history *history)
+{
+    struct question question;
+    ask(&question, history, ISO_MODEL_PSI);
+    return !question.impossible && try_writers(&question, 0);
 }

@@ -42,7 +42,7 @@ static const char *const member_names[MEMBERS] = {"op", "saw"};
 
 static const enum iso_model models[] = {ISO_MODEL_SI, ISO_MODEL_SER, ISO_MODEL_ADYA_SI, ISO_MODEL_RC,  ISO_MODEL_RA,
                                         ISO_MODEL_CC, ISO_MODEL_PC,  ISO_MODEL_PRAM,    ISO_MODEL_RYW, ISO_MODEL_MR,
-                                        ISO_MODEL_MW, ISO_MODEL_WFR, ISO_MODEL_ADYA_RC};
+                                        ISO_MODEL_MW, ISO_MODEL_WFR, ISO_MODEL_ADYA_RC, ISO_MODEL_PSI};
 
 enum { LEVELS = sizeof models / sizeof models[0] };
 
@@ -419,11 +419,11 @@ static void damage_evidence(struct run *run, const struct plain_history *plain, 
     iso_polygraph_result_init(&result);
     options.model = model;
     /* now and then all is left to the solver, whose proofs are of another kind */
-    options.no_saturation = options.no_search = options.no_windows = run->seed % 2 == 0;
+    options.no_saturation = options.no_search = options.no_windows = run->seed / LEVELS % 2 == 0;
     bool judged = judge(run, &options, &result) == ISO_OK;
     /* what is common is taken now and then */
     bool taken = result.outcome == ISO_IS_VIOLATED && result.evidence.finding.kind == ISO_FINDING_NONE;
-    taken |= (run->seed % 8 == 0 || result.evidence.choice_count) && result.outcome != ISO_IS_UNDECIDED;
+    taken |= (run->seed / LEVELS % 8 == 0 || result.evidence.choice_count) && result.outcome != ISO_IS_UNDECIDED;
     if (judged && taken && write_evidence(run, &result.evidence)) {
         run->node_count = 0;
         for (uint32_t at = 0; at < run->length; at++)
@@ -512,11 +512,11 @@ static void run_seed(struct run *run, uint64_t seed)
     struct iso_error error = {.status = ISO_OK};
     options.timestamps = false;
     run->seed = seed;
-    if (is_below_si(model) || seed % 2) { /* no more than the oracle of the weak levels takes */
+    if (is_below_si(model) || seed / LEVELS % 2) { /* no more than the oracle of the weak levels takes */
         options.max_transactions = WEAK_ORACLE_TRANSACTIONS;
         options.max_operations = 4;
     }
-    if (is_below_si(model) && seed % 4)
+    if (is_below_si(model) && seed / LEVELS % 4)
         make_stale(seed, &plain);
     else
         random_history(seed, &options, &plain);

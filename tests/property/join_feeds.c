@@ -367,12 +367,50 @@ static void restore(struct carriage *carriage, struct iso_pipeline **pipeline, b
     carriage->statistics->restored++;
 }
 
+/* Readers of whom nobody knows when they read: whatever they read, nothing is found in it, and nothing is changed by it. */
+struct strangers {
+    struct random random;
+    bool come;
+    uint32_t count;
+    char text[512]; /* of the last one */
+};
+
+static void strangers_init(struct strangers *strangers, const struct carriage *carriage)
+{
+    strangers->random = (struct random){carriage->random.state + 2};
+    strangers->count = 0;
+    strangers->come = !carriage->format->marker && random_percent(&strangers->random, 20);
+}
+
+static void give_stranger(struct strangers *strangers, struct carriage *carriage, struct iso_pipeline *pipeline,
+                          struct iso_message *message, struct iso_error *error)
+{
+    struct random *random = &strangers->random;
+    uint32_t t = random_below(random, carriage->client.transaction_count + 1);
+    const struct plain_transaction *like = &carriage->client.transactions[t];
+    if (!strangers->come || t == carriage->client.transaction_count || !like->operation_count ||
+        !random_percent(random, 30))
+        return;
+    const struct plain_operation *operation = &like->operations[random_below(random, like->operation_count)];
+    int length =
+        snprintf(strangers->text, sizeof strangers->text,
+                 "{\"tid\":\"s%u\",\"sid\":\"s%u\",\"ops\":[{\"t\":\"r\",\"k\":\"%s\",\"v\":%s}]}", strangers->count,
+                 random_below(random, 3), operation->key.text, random_percent(random, 50) ? "null" : "\"z\"");
+    message->payload = (struct iso_bytes){(const uint8_t *)strangers->text, (uint32_t)length};
+    message->offset += strangers->count++;
+    carriage->statistics->timeless++;
+    carriage_count_line(carriage, strangers->text, (uint32_t)length);
+    iso_pipeline_feed(pipeline, message, 1, 0, error);
+}
+
 /* Feed and records, each in its own order, mixed; in batches of a few. */
 static void give_messages(struct carriage *carriage, struct iso_pipeline **place, struct feed *feed,
                           const struct client_lines *lines, bool file, struct iso_error *error)
 {
     struct iso_pipeline *pipeline = *place;
     struct random saves = {carriage->random.state + 1};
+    struct strangers strangers;
+    strangers_init(&strangers, carriage);
     struct iso_message batch[8];
     uint32_t row = 0, record = 0, count = 0, lines_count = lines ? lines->count : 0;
     uint32_t bias = random_below(&carriage->random, 101);
@@ -396,7 +434,7 @@ static void give_messages(struct carriage *carriage, struct iso_pipeline **place
             batch[count++] =
                 (struct iso_message){.topic = "clients",
                                      .input = client,
-                                     .offset = record,
+                                     .offset = record + strangers.count,
                                      .payload = {(const uint8_t *)lines->start[record], lines->length[record]}};
             carriage_count_line(carriage, lines->start[record], lines->length[record]);
             record++;
@@ -404,6 +442,9 @@ static void give_messages(struct carriage *carriage, struct iso_pipeline **place
         if (count == 8 || random_percent(&carriage->random, 25) || (row == feed->count && record == lines_count)) {
             iso_pipeline_feed(*place, batch, count, 0, error);
             count = 0;
+            if (lines && error->status == ISO_OK)
+                give_stranger(&strangers, carriage, *place,
+                              &(struct iso_message){.topic = "clients", .input = client, .offset = record}, error);
             carriage_check_books(carriage, *place);
             if (error->status == ISO_OK && random_percent(&saves, carriage->restores))
                 restore(carriage, place, file, error);
@@ -676,7 +717,7 @@ static bool run_format(const struct format *format, uint64_t histories, uint64_t
 static bool covers(const struct statistics *all)
 {
     bool covered = all->foreign && all->committed && all->aborted && all->unresolved && all->altered && all->repeats &&
-                   all->violated && all->online && all->restored && all->held;
+                   all->violated && all->online && all->restored && all->held && all->timeless;
     printf("%s - everything occurred\n", covered ? "ok" : "not ok");
     return covered;
 }

@@ -3,7 +3,9 @@
  * state", of a state that some levels reach and others do not. What holds or breaks stays so when names change and when
  * the calls come in another order, and what a level allows every weaker one does.
  *
- * prove_oracle [--programs N] [--seed S] [--show N]
+ * prove_oracle [--programs N] [--seed S] [--show N] [--progress N]
+ *
+ * --progress: a line after every N programs, for runs of hours.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,6 +15,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "prove/prove.h"
+#include "prove_page/cycle.h"
 #include "tests/oracle/program_oracle.h"
 #include "tests/support/arguments.h"
 #include "tests/support/random.h"
@@ -25,10 +28,11 @@ struct program {
 };
 
 static struct {
-    uint64_t violated[ISO_PROVE_LEVELS], programs, differ, aborts, locks, executions, dull;
+    uint64_t violated[ISO_PROVE_LEVELS], programs, differ, aborts, locks, executions, dull,
+        many; /* dull: nothing breaks at ser; many: executions */
 } statistics;
 
-static uint64_t seed = 1, programs = 300, show;
+static uint64_t seed = 1, programs = 300, show, progress;
 
 /* ---- a random program ---- */
 
@@ -175,6 +179,25 @@ static bool read_program(struct iso_prove_program *program, const struct iso_tex
     return iso_prove_read_core(program, "random", text->bytes, text->used, 1, error) == ISO_OK;
 }
 
+/* What the page says of a violation: a cycle, unless it breaks at ser, too; and why each stronger level that holds forbids
+ * it. */
+static bool explains(const struct iso_prove_result *result, enum iso_prove_level level)
+{
+    const struct iso_prove_execution *execution = &result->answers[level].execution;
+    struct prove_page_cycle cycle;
+    struct iso_text words = {0};
+    prove_page_cycle_init(&cycle, execution);
+    bool good = cycle.count || result->answers[ISO_PROVE_SER].outcome == ISO_IS_VIOLATED;
+    for (uint32_t i = 0; i < cycle.count; i++)
+        good = good && cycle.list[i].to == cycle.list[(i + 1) % cycle.count].from;
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
+        if (i != level && result->answers[i].outcome == ISO_HOLDS && iso_prove_level_implies(i, level))
+            good = good && prove_page_put_axiom(execution, i, &words);
+    prove_page_cycle_release(&cycle);
+    iso_text_release(&words);
+    return good;
+}
+
 /* Levels at which it is violated; bit 31: undecided, bit 30: bad input. */
 static unsigned ask(const struct iso_prove_program *program, bool apart, struct iso_error *error)
 {
@@ -189,6 +212,11 @@ static unsigned ask(const struct iso_prove_program *program, bool apart, struct 
     for (uint32_t i = 0; !violated && i < ISO_PROVE_LEVELS; i++)
         if (result.answers[i].outcome == ISO_IS_UNDECIDED) {
             fprintf(stderr, "undecided at %s: %s\n", iso_prove_level_name(i), result.answers[i].reason);
+            violated = 1u << 31;
+        }
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS && !violated; i++)
+        if (result.answers[i].shown && !explains(&result, i)) {
+            fprintf(stderr, "no reason why it is not %s\n", iso_prove_level_name(i));
             violated = 1u << 31;
         }
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS && violated < 1u << 30; i++)
@@ -274,6 +302,7 @@ static bool judge(const struct program *made, struct random *random, uint64_t ow
         some = some || !(oracle.states[i].levels >> ISO_PROVE_SER & 1);
     if (!good || oracle.too_many || !oracle.state_count || (!some && random_percent(random, 90))) {
         statistics.dull += good;
+        statistics.many += oracle.too_many;
         goto out;
     }
     put_rules(random, &oracle, &rules);
@@ -335,8 +364,11 @@ out:
 
 int main(int argc, char **argv)
 {
-    const struct argument known[] = {
-        {"--programs", &programs, NULL}, {"--seed", &seed, NULL}, {"--show", &show, NULL}, {NULL, NULL, NULL}};
+    const struct argument known[] = {{"--programs", &programs, NULL},
+                                     {"--seed", &seed, NULL},
+                                     {"--show", &show, NULL},
+                                     {"--progress", &progress, NULL},
+                                     {NULL, NULL, NULL}};
     uint64_t failed = 0;
     if (!arguments_read(known, argc, argv))
         return 2;
@@ -347,7 +379,14 @@ int main(int argc, char **argv)
         make_program(&random, &program);
         iso_text_put_bytes(&program.head, "", 1);
         program.head.used--;
+        uint64_t before = statistics.programs;
         failed += !judge(&program, &random, seed + i);
+        if (progress && statistics.programs > before && statistics.programs % progress == 0) {
+            printf("# %" PRIu64 " programs, until seed %" PRIu64 ": %" PRIu64 " with levels that differ, %" PRIu64
+                   " dull, %" PRIu64 " with too many executions, %" PRIu64 " failed\n",
+                   statistics.programs, seed + i, statistics.differ, statistics.dull, statistics.many, failed);
+            fflush(stdout);
+        }
         release_program(&program);
     }
     printf("1..1\n%s 1 - prove says what enumeration says\n", failed ? "not ok" : "ok");

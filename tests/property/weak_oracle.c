@@ -1,11 +1,11 @@
 /* The weak levels against two oracles that share no idea, on random small histories; every verdict is verified.
  *
  * Histories come from sessions that read more or less stale versions, so that each level holds of some and not of others:
- * with deletes, lists, initial values, aborted transactions and such of unknown outcome, and (in a part of them) repeated
- * values. Beside that: the levels that a level implies hold where it does, and names and the order of the file change
+ * in the order in which they were made or in another one, with deletes, lists, initial values, aborted transactions and such
+ * of unknown outcome, and (in a part of them) repeated values. Beside that: the levels that a level implies hold where it does, and names and the order of the file change
  * nothing. A disagreement is shrunk and printed.
  *
- * weak_oracle [--histories N] [--seed S]: histories a level
+ * weak_oracle [--histories N] [--seed S] [--level LEVEL]: histories a level
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -17,7 +17,15 @@
 #include "tests/support/arguments.h"
 #include "verify/verify.h"
 
-enum { TRANSACTIONS = 6, OPERATIONS = 4, KEYS = 3, SESSIONS = 3, LIST = 16, ABSENT = -1 };
+enum {
+    TRANSACTIONS = WEAK_ORACLE_MANY,
+    FEW = WEAK_ORACLE_TRANSACTIONS,
+    OPERATIONS = 4,
+    KEYS = 3,
+    SESSIONS = 6,
+    LIST = 16,
+    ABSENT = -1
+};
 
 struct operation {
     int kind, key, value; /* ABSENT: null */
@@ -25,7 +33,7 @@ struct operation {
 };
 
 struct transaction {
-    int session, status, count;
+    int session, sno, status, count;
     struct operation operations[OPERATIONS];
 };
 
@@ -57,15 +65,15 @@ struct store {
     struct versions keys[KEYS];
     int next;
     bool repeats;
-    unsigned staleness;
+    unsigned staleness, writes, sessions, keys_used; /* writes: of five operations */
 };
 
 static void make_operation(struct store *store, struct operation *operation, const int *seen, bool *own, int *own_value,
                            struct operation *own_list)
 {
-    int key = operation->key = (int)draw(KEYS);
+    int key = operation->key = (int)draw(store->keys_used);
     struct versions *versions = &store->keys[key];
-    bool list = key == KEYS - 1, write = draw(5) < 2;
+    bool list = key == KEYS - 1, write = draw(5) < store->writes;
     bool wild = store->staleness > 3;
     int at = wild ? (int)draw((unsigned)versions->count)
                   : versions->count - 1 - (draw(3) ? 0 : (int)draw(store->staleness + 1));
@@ -99,7 +107,7 @@ static void make_transaction(struct store *store, struct transaction *transactio
     bool own[KEYS] = {false};
     int own_value[KEYS];
     struct operation own_list = {.length = 0};
-    transaction->session = (int)draw(SESSIONS);
+    transaction->session = (int)draw(store->sessions);
     transaction->status = draw(8) ? ISO_COMMITTED : draw(2) ? ISO_ABORTED : ISO_UNKNOWN;
     transaction->count = 1 + (int)draw(OPERATIONS);
     for (int o = 0; o < transaction->count; o++) {
@@ -120,9 +128,14 @@ static void make_transaction(struct store *store, struct transaction *transactio
     }
 }
 
-static void make_plan(struct plan *plan, bool repeats)
+static void make_plan(struct plan *plan, bool repeats, bool many)
 {
-    struct store store = {.next = 10, .repeats = repeats, .staleness = draw(6)};
+    struct store store = {.next = 10,
+                          .repeats = repeats,
+                          .staleness = draw(6),
+                          .writes = 2 + draw(2),
+                          .sessions = draw(3) ? 3 : 6,
+                          .keys_used = !many && draw(3) ? KEYS : KEYS - 1};
     int seen[SESSIONS][KEYS] = {{0}};
     memset(plan, 0, sizeof *plan);
     plan->initial = draw(2) ? ABSENT : 0;
@@ -130,9 +143,18 @@ static void make_plan(struct plan *plan, bool repeats)
         store.keys[key].count = 1;
         store.keys[key].value[0] = plan->initial;
     }
-    plan->count = 2 + (int)draw(TRANSACTIONS - 1);
+    plan->count = 2 + (int)draw((many ? TRANSACTIONS : FEW) - 1);
+    bool shuffled = draw(2);
     for (int t = 0; t < plan->count; t++)
         make_transaction(&store, &plan->transactions[t], seen);
+    for (int t = 0; t < plan->count; t++)
+        plan->transactions[t].sno = t;
+    for (int t = plan->count - 1; t > 0 && shuffled; t--) {
+        int other = (int)draw((unsigned)t + 1);
+        struct transaction swapped = plan->transactions[t];
+        plan->transactions[t] = plan->transactions[other];
+        plan->transactions[other] = swapped;
+    }
 }
 
 /* ---- to histories ---- */
@@ -156,7 +178,7 @@ static bool build(const struct plan *plan, struct iso_history *history)
         iso_history_begin(history, atom_of(history, 't', t + plan->shift),
                           atom_of(history, 's', transaction->session + plan->shift), (uint8_t)transaction->status,
                           iso_origin(input, (uint64_t)i + 1));
-        iso_history_set_sno(history, (uint64_t)t);
+        iso_history_set_sno(history, (uint64_t)transaction->sno);
         for (int o = 0; o < transaction->count; o++) {
             const struct operation *operation = &transaction->operations[o];
             uint32_t value = ISO_ABSENT;
@@ -177,7 +199,7 @@ static bool build(const struct plan *plan, struct iso_history *history)
 /* ---- comparing ---- */
 
 struct tally {
-    unsigned holds, violated, undecided, empty, lemmas;
+    unsigned holds, violated, undecided, empty, lemmas, searched, refuted;
 };
 
 static const char *judge(const struct iso_history *history, enum iso_model model, enum iso_outcome *outcome,
@@ -201,6 +223,10 @@ static const char *judge(const struct iso_history *history, enum iso_model model
     tally->violated += result.outcome == ISO_IS_VIOLATED;
     tally->undecided += result.outcome == ISO_IS_UNDECIDED;
     tally->lemmas += result.evidence.lemma_count;
+    tally->searched += result.counters.solver_calls > 0;
+    tally->refuted += result.outcome == ISO_IS_VIOLATED && result.counters.solver_calls > 0 &&
+                      result.evidence.lemma_count &&
+                      result.evidence.lemmas[result.evidence.lemma_count - 1].kind == ISO_LEMMA_PROPAGATION;
     if (!wrong[0] && result.outcome != ISO_IS_UNDECIDED &&
         iso_verify(history, &result.evidence, &error) != ISO_CONFIRMED)
         snprintf(wrong, sizeof wrong, "says %s, and that is not confirmed: %s", iso_outcome_name(result.outcome),
@@ -223,7 +249,9 @@ static const char *compare(const struct plan *plan, enum iso_model model, struct
         return NULL;
     }
     const char *found = judge(&history, model, &outcome, tally);
-    bool by_orders = weak_oracle_by_orders(&history, model), decided = outcome != ISO_IS_UNDECIDED;
+    bool is_many = history.transaction_count > FEW;
+    bool by_orders = is_many ? weak_oracle_by_versions(&history) : weak_oracle_by_orders(&history, model),
+         decided = outcome != ISO_IS_UNDECIDED;
     if (found)
         snprintf(wrong, sizeof wrong, "%s", found);
     else if (decided && by_orders != (outcome == ISO_HOLDS))
@@ -233,7 +261,7 @@ static const char *compare(const struct plan *plan, enum iso_model model, struct
              weak_oracle_by_visibility(&history, model) != by_orders)
         snprintf(wrong, sizeof wrong, "every order tried says %s, every visibility tried says the opposite",
                  by_orders ? "holds" : "violated");
-    for (int weak = 0; weak < ISO_MODELS && !wrong[0] && by_orders; weak++) {
+    for (int weak = 0; weak < ISO_MODELS && !wrong[0] && by_orders && !is_many; weak++) {
         enum iso_level level = (enum iso_level)weak;
         if (iso_level_judged_by(level, ISO_BY_WEAK) && iso_level_implies(iso_model_level(model), level) &&
             !weak_oracle_by_orders(&history, (enum iso_model)weak))
@@ -299,55 +327,68 @@ static void print_plan(const struct plan *plan)
     }
 }
 
-static bool check_level(enum iso_model model, bool repeats, unsigned count, uint64_t seed, int number)
+static const char *kind_name(bool repeats, bool many)
+{
+    return many      ? repeats ? ", more transactions, repeated values" : ", more transactions"
+           : repeats ? ", repeated values"
+                     : "";
+}
+
+static bool check_level(enum iso_model model, bool repeats, bool many, unsigned count, uint64_t seed, int number)
 {
     struct tally tally = {0};
     for (unsigned i = 0; i < count; i++) {
         struct plan plan;
         random_state = (seed + i) * 0x9e3779b97f4a7c15u + 1;
-        make_plan(&plan, repeats);
+        make_plan(&plan, repeats, many);
         if (!compare(&plan, model, &tally))
             continue;
         shrink(&plan, model);
         const char *wrong = compare(&plan, model, &tally);
         printf("not ok %d - %s%s\n# history %u of seed %llu: %s\n", number, iso_model_name(model),
-               repeats ? ", repeated values" : "", i, (unsigned long long)seed, wrong ? wrong : "?");
+               kind_name(repeats, many), i, (unsigned long long)seed, wrong ? wrong : "?");
         print_plan(&plan);
         return false;
     }
     printf(
-        "ok %d - %s%s: %u histories\n# %u hold, %u violated (%u lemmas), %u undecided, %u without a committed transaction\n",
-        number, iso_model_name(model), repeats ? ", repeated values" : "", count, tally.holds, tally.violated,
-        tally.lemmas, tally.undecided, tally.empty);
+        "ok %d - %s%s: %u histories\n# %u hold, %u violated (%u lemmas), %u undecided, %u without a committed transaction; the solver was asked of %u, and refuted %u\n",
+        number, iso_model_name(model), kind_name(repeats, many), count, tally.holds, tally.violated, tally.lemmas,
+        tally.undecided, tally.empty, tally.searched, tally.refuted);
     fflush(stdout);
     return true;
 }
 
-/* The levels of this program: those of weak, and pc and psi once an engine has them. */
-static bool is_ours(enum iso_model model)
+/* The levels of this program: those of weak, and pc. */
+static bool is_ours(enum iso_model model, const char *only)
 {
     enum iso_level level = iso_model_level(model);
-    return iso_level_judged_by(level, ISO_BY_WEAK) ||
-           ((level == ISO_PC || level == ISO_PSI) && iso_level_judged_by(level, ISO_BY_POLYGRAPH) && level == ISO_PC);
+    return (level == ISO_PC || iso_level_judged_by(level, ISO_BY_WEAK)) &&
+           (!only || !strcmp(only, iso_level_name(level)));
 }
 
 int main(int argc, char **argv)
 {
     uint64_t histories = 2000, seed = 1;
-    const struct argument known[] = {{"--histories", .number = &histories}, {"--seed", .number = &seed}, {0}};
+    const char *level = NULL;
+    const struct argument known[] = {
+        {"--histories", .number = &histories}, {"--seed", .number = &seed}, {"--level", .text = &level}, {0}};
     if (!arguments_read(known, argc, argv))
         return 2;
     bool fine = true;
     int number = 0, levels = 0;
     for (int model = 0; model < ISO_MODELS; model++)
-        levels += is_ours((enum iso_model)model);
-    printf("1..%d\n", 2 * levels);
+        levels += is_ours((enum iso_model)model, level);
+    bool psi = is_ours(ISO_MODEL_PSI, level);
+    printf("1..%d\n", 2 * levels + 2 * psi);
     for (int repeats = 0; repeats < 2; repeats++) {
         for (int model = 0; model < ISO_MODELS; model++) {
-            if (is_ours((enum iso_model)model))
-                fine &= check_level((enum iso_model)model, repeats, (unsigned)histories,
+            if (is_ours((enum iso_model)model, level))
+                fine &= check_level((enum iso_model)model, repeats, false, (unsigned)histories,
                                     seed + (uint64_t)model * histories, ++number);
         }
+        if (psi)
+            fine &= check_level(ISO_MODEL_PSI, repeats, true, (unsigned)histories / 8 + 1,
+                                seed + (uint64_t)ISO_MODELS * histories, ++number);
     }
     return !fine;
 }

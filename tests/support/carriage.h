@@ -40,7 +40,8 @@ struct format {
 };
 
 struct statistics {
-    uint64_t carried, foreign, committed, aborted, unresolved, altered, repeats, violated, online, restored, held;
+    uint64_t carried, foreign, committed, aborted, unresolved, altered, repeats, violated, online, restored, held,
+        timeless;
 };
 
 /* Client records that came, by an account of its own. */

@@ -25,18 +25,24 @@ static char *written(const struct iso_history *history)
     return test_capture_end(&output);
 }
 
-static void check_path(enum iso_format format, const char *path, const char *expected)
+static char *read_on(unsigned threads, enum iso_format format, const char *path)
 {
     struct iso_history history;
     struct iso_error error = {.status = ISO_OK};
     iso_history_init(&history);
-    if (iso_format_read(format, path, &history, &error) != ISO_OK)
+    if (iso_format_read_on(threads, format, path, &history, &error) != ISO_OK)
         fail_msg("%s", error.text);
     char *text = written(&history);
-    assert_string_equal(text, expected);
     assert_int_equal(iso_history_finish(&history, &error), ISO_OK);
-    free(text);
     iso_history_release(&history);
+    return text;
+}
+
+static void check_path(enum iso_format format, const char *path, const char *expected)
+{
+    char *text = read_on(1, format, path);
+    assert_string_equal(text, expected);
+    free(text);
 }
 
 /* The error names the place and says `expected`. */
@@ -93,6 +99,56 @@ static void text(void **state)
     check_bad(ISO_FORMAT_TEXT, "w(1,18446744073709551616,0,0)\n", "of 64 bits");
     check_bad(ISO_FORMAT_TEXT, "w(1,2,0,5)\nw(1,3,1,5)\n", "transaction 5 is of session 1 here and of session 0");
     check_bad(ISO_FORMAT_TEXT, "", "no transaction here");
+}
+
+/* Of some MB: its pieces end within transactions, and lines of three transactions lie between one another's. */
+static void text_in_pieces(void **state)
+{
+    (void)state;
+    enum { LINES = 120000 };
+    static const char *const ends[] = {"\n", "\r\n"};
+    char path[TEST_PATH], *bytes, *expected, *lines[3];
+    size_t size, expected_size, sizes[3];
+    FILE *stream = open_memstream(&bytes, &size), *native = open_memstream(&expected, &expected_size), *of[3];
+    for (int i = 0; i < LINES; i++)
+        fprintf(stream, "w(%d,%d,%d,%d)%s", i % 1000, 1000000000 + i * 100, i / 50 % 7, i / 50, ends[i / 7 % 2]);
+    for (int i = 0; i < LINES / 50; i++) {
+        fprintf(native, "{\"tid\":%d,\"sid\":%d,\"ops\":[", i, i % 7);
+        for (int o = 50 * i; o < 50 * i + 50; o++)
+            fprintf(native, "%s{\"t\":\"w\",\"k\":%d,\"v\":%d}", o % 50 ? "," : "", o % 1000, 1000000000 + o * 100);
+        fprintf(native, "]}\n");
+    }
+    /* three at a time, two of them of one session, and reads that aborted among them */
+    for (int i = 0; i < 3; i++) {
+        of[i] = open_memstream(&lines[i], &sizes[i]);
+        fprintf(of[i], "{\"tid\":%d,\"sid\":%d,\"ops\":[", 5000 + i, 9 + i / 2);
+    }
+    for (int i = 0; i < LINES; i++) {
+        fprintf(stream, "w(%d,%d,%d,%d)\nr(5,5,10,-1)\n", i % 1000, i + 1, 9 + i % 3 / 2, 5000 + i % 3);
+        fprintf(of[i % 3], "%s{\"t\":\"w\",\"k\":%d,\"v\":%d}", i < 3 ? "" : ",", i % 1000, i + 1);
+    }
+    for (int i = 0; i < 3; i++) {
+        fclose(of[i]);
+        fprintf(native, "%s]}\n", lines[i]);
+        free(lines[i]);
+    }
+    fclose(stream);
+    fclose(native);
+    assert_true(size > (size_t)4 << 20);
+    test_write_file(path, "history", bytes, size);
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        char *text = read_on(threads, ISO_FORMAT_TEXT, path);
+        assert_true(!strncmp(text, expected, expected_size));
+        assert_true(!strncmp(text + expected_size, "{\"ops\":[\n", 9));
+        free(text);
+    }
+    remove(path);
+    bytes[size - 2] = '?'; /* the last line, of 3 * LINES */
+    test_write_file(path, "history", bytes, size);
+    check_bad_path(ISO_FORMAT_TEXT, path, ":360000: found 'r(5,5,10,-1?', expected");
+    remove(path);
+    free(bytes);
+    free(expected);
 }
 
 /* ---- AWDIT ---- */
@@ -463,10 +519,19 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text),       cmocka_unit_test(awdit),    cmocka_unit_test(hist),
-        cmocka_unit_test(dbcop_json), cmocka_unit_test(elle_edn), cmocka_unit_test(elle_edn_is_refused),
-        cmocka_unit_test(elle_json),  cmocka_unit_test(viper),    cmocka_unit_test(viper_ranges),
-        cmocka_unit_test(cobra),      cmocka_unit_test(dbcop),    cmocka_unit_test(are_told_apart),
+        cmocka_unit_test(text),
+        cmocka_unit_test(text_in_pieces),
+        cmocka_unit_test(awdit),
+        cmocka_unit_test(hist),
+        cmocka_unit_test(dbcop_json),
+        cmocka_unit_test(elle_edn),
+        cmocka_unit_test(elle_edn_is_refused),
+        cmocka_unit_test(elle_json),
+        cmocka_unit_test(viper),
+        cmocka_unit_test(viper_ranges),
+        cmocka_unit_test(cobra),
+        cmocka_unit_test(dbcop),
+        cmocka_unit_test(are_told_apart),
     };
     return cmocka_run_group_tests_name("formats", tests, NULL, NULL);
 }

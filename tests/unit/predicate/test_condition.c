@@ -564,13 +564,60 @@ static void misfits(void **state)
     }
 }
 
+static iso_truth judge_untyped(const struct iso_condition *condition, int value, bool as_integer)
+{
+    char text[16];
+    struct iso_scalar cell = iso_scalar_integer(value);
+    int length = snprintf(text, sizeof text, "%d", value);
+    if (!as_integer)
+        cell = iso_scalar_read((struct iso_scalar_type){.text = ISO_TEXT_ORDERED},
+                               (struct iso_json_text){text, (size_t)length});
+    return iso_condition_judge(condition, &cell);
+}
+
+/* Where a column of no type meets numbers only, an integer means the same with a type. */
+static void meeting_numbers(void **state)
+{
+    static const struct {
+        const char *condition;
+        bool meets;
+    } list[] = {{"a > 9", true},
+                {"9.5 >= a AND a IS NOT NULL", true},
+                {"a IN (1, 2.0, 10)", true},
+                {"a BETWEEN 2 AND 1e1", true},
+                {"NOT (a = 10)", true},
+                {"a <> 123456789012345678901234567890", true},
+                {"a = '10'", false},
+                {"a IN (1, '2')", false},
+                {"a IN ('1', 2)", false},
+                {"a < a", false},
+                {"a LIKE '1%'", false},
+                {"a", false},
+                {"a = TRUE", false},
+                {"a > 9 AND a < '10'", false},
+                {"a = NULL", false}};
+    static const struct iso_scalar_type untyped = {.text = ISO_TEXT_ORDERED};
+    (void)state;
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct iso_condition condition;
+        struct iso_error error = ISO_NO_ERROR;
+        assert_int_equal(iso_condition_parse(&condition, list[i].condition, strlen(list[i].condition), &error), ISO_OK);
+        iso_condition_bind(&condition, &untyped);
+        if (condition.columns[0].meets_numbers != list[i].meets)
+            fail_msg("%s", list[i].condition);
+        for (int value = -3; list[i].meets && value < 14; value++)
+            assert_int_equal(judge_untyped(&condition, value, true), judge_untyped(&condition, value, false));
+        iso_condition_release(&condition);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers),     cmocka_unit_test(signs),         cmocka_unit_test(texts),
-        cmocka_unit_test(other_types), cmocka_unit_test(without_types), cmocka_unit_test(truths),
-        cmocka_unit_test(refusals),    cmocka_unit_test(limits),        cmocka_unit_test(columns_and_equalities),
-        cmocka_unit_test(misfits),
+        cmocka_unit_test(numbers),     cmocka_unit_test(signs),           cmocka_unit_test(texts),
+        cmocka_unit_test(other_types), cmocka_unit_test(without_types),   cmocka_unit_test(truths),
+        cmocka_unit_test(refusals),    cmocka_unit_test(limits),          cmocka_unit_test(columns_and_equalities),
+        cmocka_unit_test(misfits),     cmocka_unit_test(meeting_numbers),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 
 #include "tick/tick.h"
 
-enum { SERVERS = 300, STEPS = 400, OPEN = 6, GRACE = 50 };
+enum { SERVERS = 60, STEPS = 400, OPEN = 6, GRACE = 50 };
 
 struct open_transaction {
     bool is_open, is_prepared;

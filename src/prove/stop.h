@@ -1,0 +1,21 @@
+/* What is asked now and then whether to go on, by everything that can take long. Threads: as its context. */
+#ifndef ISO_PROVE_STOP_H
+#define ISO_PROVE_STOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct iso_prove_stop {
+    bool (*ask)(void *context); /* true: stop, and from then on always; NULL: nobody is asked */
+    void *context;
+};
+
+static inline bool iso_prove_stop_asked(const struct iso_prove_stop *stop)
+{
+    return stop->ask && stop->ask(stop->context);
+}
+
+/* A stop at a time, of iso_clock_seconds; 0: never. */
+struct iso_prove_stop iso_prove_stop_at(double *deadline);
+
+#endif

@@ -1,0 +1,41 @@
+/* Ways by which a transaction is visible at psi: sessions, reads, and pairs of writers of which the later one overwrites the
+ * earlier one. What holds in every order costs nothing, what rests on a choice or on the order as it is costs one: the
+ * cheapest way is found from its end, among what stands between the two in the order.
+ */
+#ifndef ISO_WEAK_WAYS_H
+#define ISO_WEAK_WAYS_H
+
+#include "weak/weak_private.h"
+
+enum way_kind { WAY_SESSION, WAY_READ, WAY_BOND, WAY_ORDER };
+
+struct way_step {
+    uint32_t from, to;
+    enum way_kind kind;
+    uint32_t why; /* READ: the read, BOND: the bond, ORDER: the key */
+};
+
+struct ways {
+    const struct weak *weak;
+    uint32_t bonds;                       /* of the first so many: those of every order */
+    uint32_t *bond_first, *bond_of;       /* by transaction: those that end there */
+    uint32_t search;                      /* the number of this one: */
+    uint32_t *searched, *cost, *to, *why; /* by transaction */
+    uint8_t *kind, *done;
+    uint32_t *key_searched, *key_done; /* by key: versions below that slot are reached */
+    uint32_t *now, *later, now_count, later_count, now_capacity, later_capacity;
+    uint64_t steps;        /* so far: transactions that were looked at */
+    struct way_step *step; /* of the last way that was found */
+    uint32_t step_count, step_capacity;
+};
+
+void ways_init(struct ways *ways, const struct weak *weak);
+void ways_release(struct ways *ways);
+
+/* The order is a new one, or the first `bonds` bonds are. */
+void ways_renew(struct ways *ways, uint32_t bonds);
+
+/* From a transaction to one behind it; `certain`: by what holds in every order. False: there is none. */
+bool ways_find(struct ways *ways, uint32_t from, uint32_t to, bool certain);
+
+#endif
