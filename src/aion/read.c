@@ -340,7 +340,7 @@ __attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shar
         note_tie(shard, key, transaction);
     if (step->flags & AION_GROUP) {
         detail = group_pending(shard, step->key, transaction, &observed) + 1;
-    } else if (observed.state == AION_WRONG || observed.state == AION_HELD) {
+    } else if (observed.state != AION_RIGHT && (observed.state != AION_UNDECIDED || shard->keys.have_cells)) {
         detail = aion_pending_new(shard, step->key, transaction, &observed) + 1;
         aion_pending_start(shard, detail - 1, ISO_NONE);
     }

@@ -10,6 +10,7 @@
 #include "aion/shard.h"
 #include "aion/transaction_state.h"
 #include "aion/values.h"
+#include "base/cell_key.h"
 #include "spill/spill.h"
 
 /* A list in the pool. */
@@ -225,6 +226,28 @@ void aion_pending_set(struct iso_aion_shard *shard, uint32_t number, uint32_t op
 void aion_pending_advance(struct iso_aion_shard *shard);
 void aion_pending_emit_fresh(struct iso_aion_shard *shard);
 void aion_pending_tick(struct iso_aion_shard *shard);
+
+/* A read of a cell: whether that of its row is wrong has changed; `observed` is one of the pending verdict's. */
+void aion_pending_excuse(struct iso_aion_shard *shard, uint32_t number, struct aion_observed *observed,
+                         bool row_is_wrong, uint32_t cause);
+/* What it waited for may be there. */
+void aion_pending_settle(struct iso_aion_shard *shard, uint32_t number);
+
+/* row.c: rows and their cells */
+bool aion_is_cell(const struct iso_atoms *atoms, iso_atom key, struct iso_json_text *row,
+                  char buffer[ISO_ATOM_TEXT_MAX]);
+void aion_row_join(struct iso_aion_shard *shard, uint32_t number); /* a new pending verdict */
+/* One that goes; true: it is a row's, and some are left of its cells. */
+bool aion_row_leave(struct iso_aion_shard *shard, uint32_t number);
+void aion_row_note(struct iso_aion_shard *shard, uint32_t number, struct aion_observed *observed); /* one more read */
+void aion_row_changed(struct iso_aion_shard *shard, uint32_t number, uint32_t cause); /* the state of some read of it */
+void aion_row_doubt(struct iso_aion_shard *shard, uint32_t number); /* what it waits for was forgotten */
+void aion_row_gone(struct iso_aion_shard *shard, uint32_t row);     /* the row's own pending verdict */
+uint32_t aion_row_before(const struct iso_aion_shard *shard,
+                         uint32_t number);                          /* of a cell: the row's; ISO_NONE: none */
+bool aion_row_waits(struct iso_aion_shard *shard, uint32_t number); /* whether a wrong cell is a finding is not known */
+void aion_rows_archive(struct iso_archive *archive, struct iso_aion_shard *shard);
+void aion_rows_validate(const struct iso_aion_shard *shard);
 
 /* value_writers.c */
 struct aion_value_writers { /* of the value that was read, as transactions, or ISO_NONE */

@@ -541,6 +541,7 @@ static bool covers(const struct statistics *statistics)
 static bool run_level(enum iso_level level, uint64_t histories, uint64_t seed)
 {
     struct random_history_options options = random_history_defaults();
+    options.cells = true;
     struct comparison *comparison = calloc(1, sizeof *comparison);
     struct plain_history *plain = calloc(1, sizeof *plain);
     struct statistics statistics = {.histories = histories};

@@ -408,6 +408,7 @@ static void compare(const struct iso_history *history, enum iso_level level, uin
 static void small_cases(enum iso_level level, uint64_t count, uint64_t seed, struct total *total)
 {
     struct random_history_options options = random_history_defaults();
+    options.cells = true;
     struct plain_history *plain = calloc(1, sizeof *plain);
     struct iso_history history;
     iso_history_init(&history);
