@@ -325,19 +325,27 @@ static void learn_way_back(struct psi *psi, uint32_t number)
     end_lemma(psi);
 }
 
-/* Why what is tried has no order. The order before is there again. */
-static void learn_cycle(struct psi *psi)
+static void restore_positions(struct weak *weak)
+{
+    for (uint32_t i = 0; i < weak->part_count; i++)
+        weak->position[weak->order[i]] = i;
+}
+
+/* Why what is tried has no order: a cycle, and those by which single bonds break an order that keeps most of them, from
+ * which the next round starts. */
+static void learn_cycles(struct psi *psi)
 {
     struct weak *weak = psi->weak;
     uint32_t count;
     struct step *steps = weak_order_cycle(weak, &count);
+    restore_positions(weak);
     struct proof proof = begin_lemma(psi);
-    for (uint32_t i = 0; i < weak->part_count; i++)
-        weak->position[weak->order[i]] = i;
     for (uint32_t i = 0; i < count; i++)
         put_step(psi, &proof, &steps[i]);
     end_lemma(psi);
     iso_free(steps);
+    if (!weak_order_force(weak)) /* choices of writers close a cycle by themselves */
+        restore_positions(weak);
     uint64_t most = most_steps(psi);
     ways_renew(&psi->ways, weak->bond_count);
     for (uint32_t i = psi->kept; i < weak->bond_count && psi->ways.steps < most; i++)
@@ -524,7 +532,7 @@ static enum weak_answer search(struct psi *psi)
         if (ordered)
             learn_hits(psi);
         else
-            learn_cycle(psi);
+            learn_cycles(psi);
         if (psi->contradiction != ISO_NONE)
             return WEAK_BROKEN;
         psi->saturates &= psi->fresh_count > 0;
