@@ -45,11 +45,11 @@ struct seen {
 struct sweeping {
     struct weak *weak;
     struct rows rows;
-    char *row;           /* cc: of the reader at hand; pram, mw: put together for it */
-    char *chain_row;     /* pram: by chain, what its session may see */
-    uint32_t *mark;      /* by transaction: 1 + the reader that read from it already */
-    uint32_t *told;      /* by transaction: who was last noted to come before it */
-    uint32_t *of_chain;  /* by chain: 1 + the read for which it is done */
+    char *row;          /* cc: of the reader at hand; pram, mw: put together for it */
+    char *chain_row;    /* pram: by chain, what its session may see */
+    uint32_t *mark;     /* by transaction: 1 + the reader that read from it already */
+    uint32_t *told;     /* by transaction: who was last noted to come before it */
+    uint32_t *of_chain; /* by chain: 1 + the read for which it is done */
     struct seen seen;
     uint32_t noted;
 };
