@@ -28,6 +28,14 @@ static uint32_t new_key(struct iso_aion_shard *shard)
     return number;
 }
 
+static void note_cells(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom name)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text row;
+    if (!shard->keys.have_cells)
+        shard->keys.have_cells = aion_is_cell(atoms, name, &row, buffer);
+}
+
 /* Not in memory: on disk, or new. */
 static uint32_t add_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom name, uint64_t digest,
                         uint32_t hash)
@@ -38,6 +46,7 @@ static uint32_t add_key(struct iso_aion_shard *shard, const struct iso_atoms *at
     *key =
         (struct aion_key){.newest_value = shard->keys.initial, .atom = aion_values_take(&shard->values, atoms, name)};
     iso_index_add(&shard->keys.index, hash, number);
+    note_cells(shard, atoms, name);
     if (shard->paging.store)
         iso_spill_get(shard->paging.store, digest, &record, &size, &shard->paging.failure);
     if (!record || !aion_record_is_of(record, size, atoms, name)) {

@@ -56,7 +56,7 @@ uint16_t aion_key_cache_stamp(struct aion_key_cache *cache)
     return cache->stamp;
 }
 
-/* The shard takes the key's digest from its high bits; tables use the low ones. */
+/* The shard takes the key's digest from its high bits; tables use the low ones. A row and its cells are in one shard. */
 static uint8_t shard_of(const struct iso_aion *engine, uint64_t digest)
 {
     return (uint8_t)((digest >> 32) * engine->shards.count >> 32);
@@ -69,7 +69,9 @@ static void set_digest(const struct iso_aion *engine, const struct aion_key_cach
     if (entry->digest)
         return;
     entry->digest = aion_atom_digest(&history->atoms, history->key_atom[key]);
-    entry->shard = shard_of(engine, entry->digest);
+    entry->shard = engine->shards.count > 1
+                       ? shard_of(engine, aion_row_digest(&history->atoms, history->key_atom[key], entry->digest))
+                       : 0;
 }
 
 void aion_key_cache_fetch(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t transaction,

@@ -83,6 +83,7 @@ struct aion_keys {
     uint32_t initial; /* of every register */
     uint32_t hand;    /* the key that the sweep looks at next */
     uint64_t work;    /* steps since the last sweep */
+    bool have_cells;  /* some key was a cell's */
 };
 
 /* What few keys have; the first is nobody's. */

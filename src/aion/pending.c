@@ -40,6 +40,7 @@ uint32_t aion_pending_new(struct iso_aion_shard *shard, uint32_t key, uint32_t t
         shard->pending.list[cold->first_pending - 1].previous = number + 1;
     cold->first_pending = number + 1;
     cold->pending++;
+    aion_row_join(shard, number);
     return number;
 }
 
@@ -50,7 +51,8 @@ void aion_pending_add(struct iso_aion_shard *shard, uint32_t number, const struc
     struct aion_observed *more = iso_reallocate(subject->more, (subject->observed_count + 1) * sizeof *more);
     if (!subject->more)
         more[0] = subject->observed;
-    more[subject->observed_count++] = *observed;
+    more[subject->observed_count] = *observed;
+    aion_row_note(shard, number, &more[subject->observed_count++]);
     subject->more = more;
     subject->bound = observed->bound > subject->bound ? observed->bound : subject->bound;
     aion_value_reference(shard, &shard->keys.list[subject->key], observed->value);
@@ -60,7 +62,9 @@ static void free_pending(struct iso_aion_shard *shard, uint32_t number)
 {
     struct aion_pending *subject = &shard->pending.list[number];
     struct aion_key *key = &shard->keys.list[subject->key];
+    uint32_t row = subject->row;
     assert(number < shard->pending.count && subject->observed_count && key->cold);
+    bool leaves_cells = aion_row_leave(shard, number);
     if (subject->next)
         shard->pending.list[subject->next - 1].previous = subject->previous;
     if (subject->previous)
@@ -78,6 +82,8 @@ static void free_pending(struct iso_aion_shard *shard, uint32_t number)
     subject->observed_count = 0;
     subject->next = shard->pending.free;
     shard->pending.free = number + 1;
+    if (leaves_cells)
+        aion_row_gone(shard, row - 1);
 }
 
 /* ---- events ---- */
@@ -231,6 +237,25 @@ static void change_state(struct iso_aion_shard *shard, struct aion_pending *subj
     }
 }
 
+void aion_pending_excuse(struct iso_aion_shard *shard, uint32_t number, struct aion_observed *observed,
+                         bool row_is_wrong, uint32_t cause)
+{
+    struct aion_pending *subject = &shard->pending.list[number];
+    struct aion_key *key = &shard->keys.list[subject->key];
+    observed->row_is_wrong = row_is_wrong;
+    if (row_is_wrong && observed->state == AION_WRONG) {
+        observed->state = AION_HELD;
+    } else if (!row_is_wrong && observed->state == AION_HELD) {
+        if (key->flags & AION_KEY_PAGED)
+            aion_page_in_all(shard, key);
+        observed->state = (uint8_t)aion_judge(shard, key, observed, subject->transaction);
+    }
+    enum aion_state old = subject->state, new = state_of(subject);
+    if ((old == AION_WRONG) != (new == AION_WRONG))
+        shard->transactions.list[subject->transaction].flips++;
+    change_state(shard, subject, new, cause);
+}
+
 void aion_pending_refresh(struct iso_aion_shard *shard, uint32_t number)
 {
     struct aion_key *key = &shard->keys.list[shard->pending.list[number].key];
@@ -253,9 +278,14 @@ void aion_pending_refresh(struct iso_aion_shard *shard, uint32_t number)
     }
 }
 
-/* Before a violation is explained: writers that wait for their turn are known too. */
+/* Before a violation is explained: writers that wait for their turn are known too. Of a cell, its row comes first. */
 static void release_writers_of(struct iso_aion_shard *shard, uint32_t number)
 {
+    uint32_t row = aion_row_before(shard, number), since = shard->pending.list[number].generation;
+    if (row != ISO_NONE)
+        release_writers_of(shard, row);
+    if (!shard->pending.list[number].observed_count || shard->pending.list[number].generation != since)
+        return;
     const struct aion_pending *subject = &shard->pending.list[number];
     uint32_t generation = subject->generation;
     if ((subject->state == AION_WRONG && !subject->emitted_final) || subject->tired)
@@ -266,14 +296,24 @@ static void release_writers_of(struct iso_aion_shard *shard, uint32_t number)
 }
 
 /* Why a pending verdict waits: the first of its reads that does says it. */
-static bool is_for_value(const struct iso_aion_shard *shard, struct aion_pending *subject, enum iso_unjudged *reason,
+static bool is_for_value(struct iso_aion_shard *shard, struct aion_pending *subject, enum iso_unjudged *reason,
                          bool *waits)
 {
+    struct aion_key *key = &shard->keys.list[subject->key];
     const struct aion_observed *observed = observed_of(subject);
     while (observed->state != AION_HELD)
         observed++;
+    if (observed->row_is_wrong && key->flags & AION_KEY_PAGED)
+        aion_page_in_all(shard, key);
+    if (observed->row_is_wrong && aion_judge(shard, key, observed, subject->transaction) == AION_WRONG) {
+        *reason = ISO_UNJUDGED_WRONG_ROW;
+        *waits = false;
+        return true;
+    }
     return aion_is_unknown_value(shard, &shard->keys.list[subject->key], observed, subject->transaction, reason, waits);
 }
+
+static void finalise_pending(struct iso_aion_shard *shard, uint32_t number);
 
 /* It waits for what nobody has said yet. */
 static void start_waiting(struct iso_aion_shard *shard, struct aion_pending *subject, bool initial)
@@ -317,12 +357,33 @@ static void count_unjudged(struct iso_aion_shard *shard, struct aion_pending *su
     }
 }
 
+/* A cell's verdict that is known when its row's is: true, and it waits for that. */
+static bool waits_for_row(struct iso_aion_shard *shard, uint32_t number)
+{
+    struct aion_pending *subject = &shard->pending.list[number];
+    if (shard->time.ended || subject->state != AION_WRONG || !aion_row_waits(shard, number))
+        return false;
+    start_waiting(shard, subject, false);
+    return true;
+}
+
+/* At the end a row's verdict is made final before those of its cells. */
+static void finalise_row_of(struct iso_aion_shard *shard, uint32_t number)
+{
+    uint32_t row = aion_row_before(shard, number);
+    if (shard->time.ended && row != ISO_NONE)
+        finalise_pending(shard, row);
+}
+
 /* No version to come can change it. */
 static void finalise_pending(struct iso_aion_shard *shard, uint32_t number)
 {
+    uint32_t generation = shard->pending.list[number].generation;
+    finalise_row_of(shard, number);
     struct aion_pending *subject = &shard->pending.list[number];
+    if (!subject->observed_count || subject->generation != generation)
+        return;
     enum iso_unjudged reason = ISO_UNJUDGED_UNKNOWN_WRITER;
-    uint32_t generation = subject->generation;
     if (aion_is_stale(shard, subject) && (!subject->waiting || shard->time.ended)) {
         stop_waiting(shard, subject);
         aion_pending_refresh(shard, number);
@@ -341,10 +402,14 @@ static void finalise_pending(struct iso_aion_shard *shard, uint32_t number)
         start_waiting(shard, subject, for_value);
         return;
     }
+    if (waits_for_row(shard, number))
+        return;
     stop_waiting(shard, subject);
     if (subject->state == AION_WRONG && !subject->emitted_final)
         emit_pending(shard, subject, ISO_AION_FINAL, ISO_NONE);
     count_unjudged(shard, subject, for_value ? reason : ISO_UNJUDGED_UNKNOWN_WRITER);
+    if (subject->state == AION_HELD && is_aged)
+        aion_row_doubt(shard, number);
     free_pending(shard, number);
 }
 
@@ -363,6 +428,14 @@ void aion_pending_start(struct iso_aion_shard *shard, uint32_t number, uint32_t 
     struct aion_pending *subject = &shard->pending.list[number];
     change_state(shard, subject, state_of(subject), cause);
     add_fresh(shard, subject);
+    aion_row_changed(shard, number, cause);
+}
+
+void aion_pending_settle(struct iso_aion_shard *shard, uint32_t number)
+{
+    const struct aion_pending *subject = &shard->pending.list[number];
+    if (subject->observed_count && subject->waiting)
+        finalise_pending(shard, number);
 }
 
 bool aion_pending_end(struct iso_aion_shard *shard, uint32_t number)
@@ -381,6 +454,8 @@ void aion_pending_set(struct iso_aion_shard *shard, uint32_t number, uint32_t op
     struct aion_observed *observed = observed_of(subject);
     while (observed->operation != operation)
         observed++;
+    if (observed->row_is_wrong && state == AION_WRONG)
+        state = AION_HELD;
     if (observed->state == state)
         return;
     assert(observed < observed_of(subject) + subject->observed_count);
@@ -391,8 +466,10 @@ void aion_pending_set(struct iso_aion_shard *shard, uint32_t number, uint32_t op
     if ((old == AION_WRONG) != (new == AION_WRONG))
         shard->transactions.list[subject->transaction].flips++;
     change_state(shard, subject, new, cause);
-    if (subject->waiting)
-        finalise_pending(shard, number);
+    uint32_t generation = subject->generation;
+    aion_row_changed(shard, number, cause);
+    if (shard->pending.list[number].generation == generation)
+        aion_pending_settle(shard, number);
 }
 
 /* ---- looking in ---- */
@@ -461,10 +538,15 @@ static void release_by_deadline(struct iso_aion_shard *shard, uint32_t number)
     struct aion_pending *subject = &shard->pending.list[number];
     enum iso_unjudged reason;
     bool waits;
-    if (subject->state == AION_HELD) {
-        start_waiting(shard, subject, is_for_value(shard, subject, &reason, &waits));
+    bool is_held = subject->state == AION_HELD, for_value = is_held && is_for_value(shard, subject, &reason, &waits);
+    if (is_held && !(for_value && reason == ISO_UNJUDGED_WRONG_ROW)) {
+        start_waiting(shard, subject, for_value);
         return;
     }
+    if (waits_for_row(shard, number))
+        return;
+    if (is_held)
+        count_unjudged(shard, subject, reason);
     if (subject->state == AION_WRONG && !subject->emitted_final)
         emit_by_deadline(shard, subject, ISO_NONE);
     free_pending(shard, number);

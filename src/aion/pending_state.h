@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/index.h"
+
 enum aion_state { AION_RIGHT, AION_WRONG, AION_HELD, AION_UNDECIDED };
 
 /* A read as a pending verdict keeps it. */
@@ -13,6 +15,8 @@ struct aion_observed {
     uint32_t value, operation;
     uint8_t state;
     bool own;
+    bool row_is_wrong; /* of a cell: so is the read of its row, at the same bound: it is held, not wrong */
+    uint16_t newer;    /* as a step's */
 };
 
 /* A pending verdict: one instance (EXT, transaction, key) that was wrong at some time, or has several reads. */
@@ -33,6 +37,22 @@ struct aion_pending {
     bool tired;         /* it was judged again so often that it waits until it is final (tired.c) */
     uint8_t tentatives; /* reported, up to AION_TENTATIVES */
     uint32_t rechecks;
+    uint32_t row;                    /* + 1: among `rows`; 0: there are no cells */
+    uint32_t row_next, row_previous; /* + 1: is_cell: of the same row */
+    bool is_cell;
+};
+
+/* What is pending of one transaction on one row (row.c). */
+struct aion_row {
+    uint32_t itself; /* + 1: the pending verdict on the row's key */
+    uint32_t cells;  /* + 1: those on cells, chained; of a free one: the next free one */
+};
+
+struct aion_rows {
+    struct aion_row *list;
+    uint32_t count, capacity;
+    uint32_t free; /* + 1 */
+    struct iso_index index;
 };
 
 /* A place in time at which a pending verdict has to be looked at. */
@@ -52,7 +72,8 @@ struct aion_pendings {
     uint32_t free; /* + 1 */
     struct aion_dues finals, deadlines;
     struct aion_dues fresh; /* a list: new ones and those gone wrong: most are right again before they are reported */
-    uint32_t *groups;       /* those of the part at hand that have several reads */
+    struct aion_rows rows;
+    uint32_t *groups; /* those of the part at hand that have several reads */
     uint32_t group_count, group_capacity;
 };
 

@@ -43,6 +43,8 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
     iso_free(shard->pending.fresh.heap);
     iso_free(shard->findings.list);
     iso_free(shard->pending.groups);
+    iso_free(shard->pending.rows.list);
+    iso_index_release(&shard->pending.rows.index);
     iso_column_free(shard->readers.list, shard->readers.capacity * sizeof *shard->readers.list);
     aion_reorder_buffer_release(&shard->reorder);
     aion_pool_release(&shard->pool);
@@ -417,8 +419,9 @@ uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard)
            (uint64_t)shard->cold.in_use * sizeof *shard->cold.list +
            (uint64_t)shard->transactions.in_use * sizeof *shard->transactions.list +
            (uint64_t)shard->readers.count * sizeof *shard->readers.list +
-           (uint64_t)shard->pending.count * sizeof *shard->pending.list + aion_reorder_buffer_bytes(&shard->reorder) +
-           iso_index_bytes(&shard->keys.index) + aion_store_bytes(shard);
+           (uint64_t)shard->pending.count * sizeof *shard->pending.list +
+           (uint64_t)shard->pending.rows.count * sizeof *shard->pending.rows.list +
+           aion_reorder_buffer_bytes(&shard->reorder) + iso_index_bytes(&shard->keys.index) + aion_store_bytes(shard);
 }
 
 void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_stats *stats)

@@ -84,6 +84,7 @@ static void archive_pending(struct iso_archive *archive, struct iso_aion_shard *
     ISO_ARCHIVE_ANY(archive, "cases", ISO_ARCHIVE_COLUMN, shard->pending.list, shard->pending.count,
                     shard->pending.capacity);
     archive_observed(archive, shard);
+    aion_rows_archive(archive, shard);
     ISO_ARCHIVE_VALUE(archive, shard->pending.free);
     archive_dues(archive, "finals", &shard->pending.finals);
     archive_dues(archive, "deadlines", &shard->pending.deadlines);

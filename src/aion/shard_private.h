@@ -10,6 +10,7 @@
 #include "aion/shard.h"
 #include "aion/transaction_state.h"
 #include "aion/values.h"
+#include "base/cell_key.h"
 #include "spill/spill.h"
 
 /* A list in the pool. */
@@ -85,6 +86,24 @@ static inline bool aion_may_drop_read(const struct iso_aion_shard *shard, uint64
     return shard->options.level == ISO_SER ? bound < shard->time.passed : bound <= shard->time.passed;
 }
 
+/* What was committed from here on came too late for the read. Where it had a choice of moments (held.h), `bound` is the
+ * one that it is told by, and transactions that it may rest on started before the last one. */
+static inline uint64_t aion_last_bound(const struct iso_aion_shard *shard, const struct aion_observed *observed)
+{
+    if (shard->options.holds == ISO_SI)
+        return observed->bound;
+    return shard->options.has_gaps ? observed->before : aion_above(observed->before);
+}
+
+/* Whether both are one transaction: a part that came later than its writes has a number of its own. */
+static inline bool aion_is_same(const struct iso_aion_shard *shard, uint32_t one, uint32_t other)
+{
+    const struct aion_transaction *transactions = shard->transactions.list;
+    if (one == other || shard->options.holds == ISO_SI || one == ISO_NONE || other == ISO_NONE)
+        return one == other;
+    return transactions[one].tid == transactions[other].tid && transactions[one].cts == transactions[other].cts;
+}
+
 /* key.c */
 struct aion_cold *aion_cold_of(struct iso_aion_shard *shard, struct aion_key *key);
 /* `assumed`: a read reported it. */
@@ -148,6 +167,9 @@ enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key
                              const struct aion_observed *observed, uint32_t transaction);
 struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
                                 uint32_t own);
+/* What it had to see; `own`: but of that transaction. */
+const struct aion_entry *aion_required(const struct iso_aion_shard *shard, const struct aion_key *key,
+                                       const struct aion_observed *observed, uint32_t own);
 struct aion_words aion_expected_words(struct iso_aion_shard *shard, const struct aion_key *key,
                                       const struct aion_observed *observed, uint32_t own);
 /* How many elements a list has, and what was read of it. */
@@ -225,6 +247,28 @@ void aion_pending_set(struct iso_aion_shard *shard, uint32_t number, uint32_t op
 void aion_pending_advance(struct iso_aion_shard *shard);
 void aion_pending_emit_fresh(struct iso_aion_shard *shard);
 void aion_pending_tick(struct iso_aion_shard *shard);
+
+/* A read of a cell: whether that of its row is wrong has changed; `observed` is one of the pending verdict's. */
+void aion_pending_excuse(struct iso_aion_shard *shard, uint32_t number, struct aion_observed *observed,
+                         bool row_is_wrong, uint32_t cause);
+/* What it waited for may be there. */
+void aion_pending_settle(struct iso_aion_shard *shard, uint32_t number);
+
+/* row.c: rows and their cells */
+bool aion_is_cell(const struct iso_atoms *atoms, iso_atom key, struct iso_json_text *row,
+                  char buffer[ISO_ATOM_TEXT_MAX]);
+void aion_row_join(struct iso_aion_shard *shard, uint32_t number); /* a new pending verdict */
+/* One that goes; true: it is a row's, and some are left of its cells. */
+bool aion_row_leave(struct iso_aion_shard *shard, uint32_t number);
+void aion_row_note(struct iso_aion_shard *shard, uint32_t number, struct aion_observed *observed); /* one more read */
+void aion_row_changed(struct iso_aion_shard *shard, uint32_t number, uint32_t cause); /* the state of some read of it */
+void aion_row_doubt(struct iso_aion_shard *shard, uint32_t number); /* what it waits for was forgotten */
+void aion_row_gone(struct iso_aion_shard *shard, uint32_t row);     /* the row's own pending verdict */
+uint32_t aion_row_before(const struct iso_aion_shard *shard,
+                         uint32_t number);                          /* of a cell: the row's; ISO_NONE: none */
+bool aion_row_waits(struct iso_aion_shard *shard, uint32_t number); /* whether a wrong cell is a finding is not known */
+void aion_rows_archive(struct iso_archive *archive, struct iso_aion_shard *shard);
+void aion_rows_validate(const struct iso_aion_shard *shard);
 
 /* value_writers.c */
 struct aion_value_writers { /* of the value that was read, as transactions, or ISO_NONE */

@@ -168,6 +168,7 @@ static void validate_pending(struct census *census)
         assert(at <= shard->pending.count && !shard->pending.list[at - 1].observed_count);
     assert(used + free == shard->pending.count);
     assert(!shard->pending.group_count);
+    aion_rows_validate(shard);
     validate_heap(&shard->pending.finals);
     validate_heap(&shard->pending.deadlines);
 }

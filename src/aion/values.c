@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "aion/pool.h"
+#include "base/cell_key.h"
 #include "base/hash.h"
 #include "base/memory.h"
 
@@ -42,6 +43,16 @@ uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom)
     if (atoms->form[index] >= ISO_FORM_NEGATIVE)
         return atoms->form[index] == ISO_FORM_NEGATIVE ? ~aion_mix(payload) : aion_mix(payload + 1);
     return XXH3_64bits(atoms->text + payload, atoms->form[index]);
+}
+
+uint64_t aion_row_digest(const struct iso_atoms *atoms, iso_atom key, uint64_t digest)
+{
+    struct iso_json_text row;
+    uint32_t index = key & ~ISO_ATOM_TABLE;
+    if (!aion_value_is_entry(key) || atoms->form[index] >= ISO_FORM_NEGATIVE)
+        return digest;
+    struct iso_json_text text = {atoms->text + atoms->payload[index], atoms->form[index]};
+    return iso_cell_key_row(text, &row) ? XXH3_64bits(row.at, row.length) : digest;
 }
 
 static inline uint32_t hash_of(uint32_t form, uint64_t payload, const char *text)

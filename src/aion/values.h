@@ -64,6 +64,8 @@ bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct is
 
 /* A digest of an atom's text, the same in every table and every run. */
 uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom);
+/* Of a key of that digest: the same, but of a cell's that of its row's key. */
+uint64_t aion_row_digest(const struct iso_atoms *atoms, iso_atom key, uint64_t digest);
 
 /* The same for tables: of this process only (base/hash.h). */
 uint32_t aion_atom_hash(const struct iso_atoms *atoms, iso_atom atom);

@@ -27,4 +27,11 @@ static inline bool iso_cell_key_split(struct iso_json_text key, struct iso_json_
     return mark != NULL;
 }
 
+/* The key of the row, where it is a cell's: TABLE/PARTS#COLUMN. */
+static inline bool iso_cell_key_row(struct iso_json_text key, struct iso_json_text *row)
+{
+    struct iso_json_text column;
+    return iso_cell_key_split(key, row, &column) && column.length && memchr(row->at, '/', row->length);
+}
+
 #endif

@@ -117,27 +117,83 @@ static void sweep_operations(struct chronos_shard *shard)
     chronos_slice_init(shard);
     chronos_extras_collect(shard);
     chronos_sweep(shard);
-    chronos_explain(shard);
+    if (shard->check->parts == 1)
+        chronos_explain(shard);
     chronos_slice_release(shard);
+}
+
+static struct chronos_shard open_shard(struct chronos *check, unsigned index)
+{
+    struct chronos_shard shard = {
+        .check = check, .history = check->history, .verdict = &check->verdicts[index].verdict, .index = index};
+    shard.picked = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.picked);
+    shard.sorted = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.sorted);
+    return shard;
+}
+
+static void close_shard(struct chronos_shard *shard)
+{
+    chronos_extras_release(shard);
+    iso_column_free(shard->suspects, shard->suspect_capacity * sizeof *shard->suspects);
+    iso_free(shard->picked);
+    iso_free(shard->sorted);
 }
 
 static void judge_shard(void *context, unsigned index)
 {
     struct chronos *check = context;
-    struct chronos_shard shard = {
-        .check = check, .history = check->history, .verdict = &check->verdicts[index].verdict, .index = index};
-    shard.picked = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.picked);
-    shard.sorted = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.sorted);
+    struct chronos_shard shard = open_shard(check, index);
     judge_transactions(check, shard.verdict, index);
     if (check->index)
         judge_operations(&shard);
     else
         sweep_operations(&shard);
-    chronos_extras_release(&shard);
-    iso_column_free(shard.suspects, shard.suspect_capacity * sizeof *shard.suspects);
-    iso_free(shard.picked);
-    iso_free(shard.sorted);
     check->contested[index] = shard.contested;
+    if (check->parts > 1) {
+        check->swept[index] = (struct chronos_swept){shard.suspects, shard.suspect_count, shard.suspect_capacity,
+                                                     chronos_suspects_cells(&shard)};
+        shard.suspects = NULL;
+    }
+    close_shard(&shard);
+}
+
+/* A shard's suspects, where it had its part of the keys. */
+static void explain_part(void *context, unsigned index)
+{
+    struct chronos *check = context;
+    struct chronos_shard shard = open_shard(check, index);
+    shard.suspects = check->swept[index].suspects;
+    shard.suspect_count = check->swept[index].count;
+    shard.suspect_capacity = check->swept[index].capacity;
+    chronos_explain(&shard);
+    close_shard(&shard);
+}
+
+/* A row and its cells may be of two parts: all suspects go to the first. */
+static void gather_suspects(struct chronos *check)
+{
+    struct chronos_shard first = {.suspects = check->swept[0].suspects,
+                                  .suspect_count = check->swept[0].count,
+                                  .suspect_capacity = check->swept[0].capacity};
+    for (unsigned i = 1; i < check->parts; i++) {
+        for (uint32_t s = 0; s < check->swept[i].count; s++)
+            chronos_add_suspect(&first, &check->swept[i].suspects[s]);
+        iso_column_free(check->swept[i].suspects, check->swept[i].capacity * sizeof *first.suspects);
+    }
+    check->swept[0] = (struct chronos_swept){first.suspects, first.suspect_count, first.suspect_capacity, true};
+}
+
+static void explain_parts(struct chronos *check)
+{
+    bool has_cells = false;
+    for (unsigned i = 0; i < check->parts; i++)
+        has_cells |= check->swept[i].has_cells;
+    if (has_cells) {
+        gather_suspects(check);
+        explain_part(check, 0);
+    } else {
+        iso_parallel(check->parts, explain_part, check);
+    }
 }
 
 static void judge_conflicts(void *context, unsigned index)
@@ -159,7 +215,11 @@ static void judge_all(struct chronos *check, struct iso_verdict *verdict)
     for (unsigned i = 0; i < check->shards; i++)
         iso_verdict_init(&check->verdicts[i].verdict, verdict->history, check->options->level, verdict->limit);
     check->contested = iso_allocate_zeroed(check->shards, sizeof *check->contested);
+    check->swept = iso_allocate_zeroed(check->shards, sizeof *check->swept);
     iso_parallel(check->shards, judge_shard, check);
+    if (check->parts > 1)
+        explain_parts(check);
+    iso_free(check->swept);
     bool contested = false;
     for (unsigned i = 0; i < check->shards; i++)
         contested |= check->contested[i].count > 0;

@@ -59,6 +59,15 @@ struct chronos_contested {
     uint32_t count, capacity;
 };
 
+struct chronos_suspect;
+
+/* What a part's sweep suspects; `has_cells`: some of it are cells of rows. */
+struct chronos_swept {
+    struct chronos_suspect *suspects;
+    uint32_t count, capacity;
+    bool has_cells;
+};
+
 /* One check; read only while shards run, but for the elements of key columns that are a shard's own. */
 struct chronos {
     const struct iso_history *history;
@@ -80,6 +89,7 @@ struct chronos {
     uint32_t *first_snapshot_violation;  /* by transaction; NULL if there is none */
     struct chronos_verdict *verdicts;    /* by shard */
     struct chronos_contested *contested; /* by shard: what its sweep found */
+    struct chronos_swept *swept;         /* by shard, of parts: the same */
     struct chronos_gaps *gaps;           /* `history` is a mapped one; NULL: it is as given */
     const uint64_t *log_places;          /* then: cts as it was given */
     struct chronos_index *index;         /* of all versions, for levels that no sweep judges */
@@ -102,6 +112,12 @@ struct chronos_suspect {
     uint64_t bound;    /* a version is visible, and none of the future, below it; 0: that of the read */
     uint64_t look;     /* with `bound`: the bound at which another value was expected */
     enum chronos_doubt doubt;
+};
+
+/* Of the transaction at hand: a read of a key that is no cell's was wrong, at this moment. */
+struct chronos_wrong {
+    uint32_t key;
+    uint64_t moment;
 };
 
 /* An external read that is judged at a time of its own. */
@@ -130,6 +146,8 @@ struct chronos_shard {
 
     struct chronos_suspect *suspects;
     uint32_t suspect_count, suspect_capacity;
+    struct chronos_wrong *wrong; /* by key */
+    uint32_t wrong_count, wrong_capacity;
 };
 
 /* ---- times ---- */
@@ -260,5 +278,6 @@ void chronos_judge_conflicts(struct chronos_shard *shard);
 
 void chronos_add_suspect(struct chronos_shard *shard, const struct chronos_suspect *suspect);
 void chronos_explain(struct chronos_shard *shard);
+bool chronos_suspects_cells(const struct chronos_shard *shard);
 
 #endif

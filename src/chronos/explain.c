@@ -1,13 +1,16 @@
 /* EXT: what the sweep left as suspects becomes violations with kind and writers, or reads that stay unjudged.
  *
  * Suspects of one (transaction, key) are one instance: the first that no unknown transaction excuses is
- * reported; if all are excused, the pair is one unjudged read.
+ * reported; if all are excused, the pair is one unjudged read. Cells come last: a wrong read of the row, at the same
+ * moment, excuses them.
  */
+#include "base/cell_key.h"
 #include "base/radix.h"
 #include "base/sorted.h"
 #include "chronos/explain_private.h"
 #include "chronos/gaps.h"
 #include "chronos/version_index.h"
+#include "history/index.h"
 #include "verdict/unjudged.h"
 
 void chronos_add_suspect(struct chronos_shard *shard, const struct chronos_suspect *suspect)
@@ -155,6 +158,57 @@ static bool doubt_excuses(const struct chronos_suspect *suspect, enum iso_unjudg
     return true;
 }
 
+/* ---- rows and their cells ---- */
+
+/* Whether it is a cell's key; `row`: the number of its row's, or ISO_NONE. */
+static bool is_cell(const struct iso_history *history, uint32_t key, uint32_t *row)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text text, name;
+    iso_atom atom;
+    text.at = iso_atom_text(&history->atoms, history->key_atom[key], buffer, &text.length);
+    *row = ISO_NONE;
+    if (!iso_cell_key_row(text, &name))
+        return false;
+    if (iso_atoms_find(&history->atoms, name.at, name.length, &atom))
+        *row = iso_atom_index_find(history->key_index, atom);
+    return true;
+}
+
+bool chronos_suspects_cells(const struct chronos_shard *shard)
+{
+    uint32_t row;
+    for (uint32_t i = 0; i < shard->suspect_count; i++)
+        if (is_cell(shard->history, shard->history->key[shard->suspects[i].operation], &row))
+            return true;
+    return false;
+}
+
+/* Below SI a read has no moment that is said beforehand: all of a transaction count as one. */
+static uint64_t moment_of(const struct chronos *check, const struct chronos_suspect *suspect)
+{
+    return check->index ? 0 : chronos_visible_bound(check, suspect->transaction, suspect->operation);
+}
+
+static void note_wrong(struct chronos_shard *shard, const struct chronos_suspect *suspect)
+{
+    ISO_GROW(shard->wrong, shard->wrong_count, shard->wrong_capacity);
+    shard->wrong[shard->wrong_count++] =
+        (struct chronos_wrong){shard->history->key[suspect->operation], moment_of(shard->check, suspect)};
+}
+
+static bool row_is_wrong(const struct chronos_shard *shard, uint32_t row, const struct chronos_suspect *suspect)
+{
+    uint32_t low = 0, high = shard->wrong_count;
+    if (row == ISO_NONE)
+        return false;
+    ISO_BISECT(low, high, middle, shard->wrong[middle].key < row);
+    for (; low < shard->wrong_count && shard->wrong[low].key == row; low++)
+        if (shard->wrong[low].moment == moment_of(shard->check, suspect))
+            return true;
+    return false;
+}
+
 /* ---- all suspects ---- */
 
 /* The moments as positions of the history that was given. */
@@ -194,7 +248,7 @@ static void report_suspect(struct chronos_shard *shard, const struct writers *wr
 
 /* Suspects of one transaction and key, in the order of their operations. */
 static void decide_suspect(struct chronos_shard *shard, const struct writers *writers, const uint32_t *suspects,
-                           uint32_t count)
+                           uint32_t count, bool of_cell, uint32_t row)
 {
     const struct chronos_suspect *wrong = NULL;
     enum iso_unjudged reason = ISO_UNJUDGED_UNKNOWN_WRITER, first = ISO_UNJUDGED_REASONS;
@@ -203,12 +257,18 @@ static void decide_suspect(struct chronos_shard *shard, const struct writers *wr
         bool excused = suspect->doubt != CHRONOS_WRONG ? doubt_excuses(suspect, &reason)
                        : suspect->prefix == ISO_NONE   ? register_is_excused(shard->check, writers, suspect, &reason)
                                                        : list_is_excused(shard->check, writers, suspect, &reason);
+        if (!excused && row_is_wrong(shard, row, suspect)) {
+            excused = true;
+            reason = ISO_UNJUDGED_WRONG_ROW;
+        }
         if (excused)
             shard->verdict->reads_judged--;
         else if (!wrong)
             wrong = suspect;
         if (excused && first == ISO_UNJUDGED_REASONS)
             first = reason;
+        if (!excused && !of_cell)
+            note_wrong(shard, suspect);
     }
     if (wrong) {
         report_suspect(shard, writers, wrong);
@@ -218,21 +278,33 @@ static void decide_suspect(struct chronos_shard *shard, const struct writers *wr
     shard->verdict->unjudged[first]++;
 }
 
-/* Suspects `order[0..count)`, all of one transaction. */
+/* Suspects `order[0..count)`, all of one transaction: those of cells, or all others. */
+static bool settle_some(struct chronos_shard *shard, const struct writers *writers, const uint32_t *order,
+                        uint32_t count, bool of_cells)
+{
+    bool left = false;
+    for (uint32_t i = 0, end; i < count; i = end) {
+        uint32_t key = chronos_key_of(shard->sorted[i]), row;
+        for (end = i; end < count && chronos_key_of(shard->sorted[end]) == key; end++)
+            shard->picked[end] = order[chronos_operation_of(shard->sorted[end])];
+        if (is_cell(shard->history, key, &row) == of_cells)
+            decide_suspect(shard, writers, shard->picked + i, end - i, of_cells, row);
+        else
+            left = true;
+    }
+    return left;
+}
+
 static void settle_transaction(struct chronos_shard *shard, const struct writers *writers, const uint32_t *order,
                                uint32_t count)
 {
     const uint32_t *keys = shard->history->key;
-    uint64_t *by_key = shard->sorted;
     for (uint32_t i = 0; i < count; i++)
-        by_key[i] = (uint64_t)keys[shard->suspects[order[i]].operation] << 32 | i;
-    chronos_sort_numbers(by_key, count);
-    for (uint32_t i = 0, end; i < count; i = end) {
-        uint32_t key = chronos_key_of(by_key[i]);
-        for (end = i; end < count && chronos_key_of(by_key[end]) == key; end++)
-            shard->picked[end] = order[chronos_operation_of(by_key[end])];
-        decide_suspect(shard, writers, shard->picked + i, end - i);
-    }
+        shard->sorted[i] = (uint64_t)keys[shard->suspects[order[i]].operation] << 32 | i;
+    chronos_sort_numbers(shard->sorted, count);
+    shard->wrong_count = 0;
+    if (settle_some(shard, writers, order, count, false))
+        settle_some(shard, writers, order, count, true);
 }
 
 /* The suspects' indices by operation, hence by transaction. */
@@ -278,5 +350,8 @@ void chronos_explain(struct chronos_shard *shard)
         settle_transaction(shard, &writers, order + i, end - i);
     }
     iso_free(order);
+    iso_free(shard->wrong);
+    shard->wrong = NULL;
+    shard->wrong_count = shard->wrong_capacity = 0;
     writers_release(&writers);
 }

@@ -231,17 +231,26 @@ struct pass {
     uint64_t moment;
 };
 
+/* A read of the row itself, which counts once. */
+static void judge_existence(const struct pass *pass, const struct row_view *view, bool was_there)
+{
+    bool is_wrong = !(view->row->seen & 1) && version_is_there(view) != was_there;
+    pass->expected->counts[ISO_EXT] += is_wrong;
+    view->row->is_wrong |= is_wrong;
+    view->row->seen |= 1;
+}
+
 /* A read of a row that was there, and of its cells: each that was neither read nor written before has to be as it was at the
- * moment. Returns what is behind its cells. */
+ * moment, unless the row itself is wrong. Returns what is behind its cells. */
 static const uint64_t *judge_cells(const struct pass *pass, const struct row_view *view, uint32_t columns,
                                    const uint64_t *cell)
 {
-    pass->expected->counts[ISO_EXT] += !(view->row->seen & 1) && !version_is_there(view);
-    view->row->seen |= 1;
+    judge_existence(pass, view, true);
     for (; columns; columns &= columns - 1, cell++) {
         uint32_t column = (uint32_t)__builtin_ctz(columns);
-        bool is_external = !(view->row->seen >> 1 >> column & 1);
-        pass->expected->counts[ISO_EXT] += is_external && *cell != version_cell(view, column);
+        bool is_wrong = !(view->row->seen >> 1 >> column & 1) && *cell != version_cell(view, column);
+        pass->expected->counts[ISO_EXT] += is_wrong && !view->row->is_wrong;
+        pass->expected->reads_unjudged += is_wrong && view->row->is_wrong;
         view->row->seen |= 2u << column;
     }
     return cell;
@@ -310,8 +319,7 @@ static void judge_step(const struct pass *pass, const struct row_step *step)
     if (step->kind == STEP_READ && step->is_there) {
         judge_cells(pass, &view, step->columns, cell);
     } else if (step->kind == STEP_READ) {
-        pass->expected->counts[ISO_EXT] += !(view.row->seen & 1) && version_is_there(&view);
-        view.row->seen |= 1;
+        judge_existence(pass, &view, false);
     } else {
         uint32_t columns = step->kind == STEP_WRITE ? step->columns : 0;
         for (; columns; columns &= columns - 1)

@@ -121,6 +121,8 @@ static void expect(struct store *store, const struct iso_anomaly_script *anomaly
             const struct iso_script_finding *finding = &anomaly->findings[level][i];
             generated->levels[level].counts[finding->axiom] += finding->used;
             generated->levels[level].of_queries += finding->of_query;
+            /* the cell in c2 of a row that is not there */
+            generated->levels[level].reads_unjudged += finding->kind == ISO_EXTRA_ROW && !finding->of_query;
         }
     }
     ISO_GROW(generated->planted, generated->planted_count, generated->planted_capacity);

@@ -44,7 +44,7 @@ struct row_view row_see(struct tables *tables, uint32_t row, uint64_t moment)
     if (view.row->pass != tables->pass) {
         view.row->pass = tables->pass;
         view.row->written = view.row->seen = 0;
-        view.row->is_found = false;
+        view.row->is_found = view.row->is_wrong = false;
     }
     while (view.version && view.version->cts > moment)
         view.version = view.version->older;

@@ -27,6 +27,7 @@ struct row {
     uint64_t pass;          /* to which the rest belongs */
     uint32_t written, seen; /* bit 0: the row itself, bit 1 + i: its i-th column. `seen`: read or written */
     bool is_there;          /* as far as it was written */
+    bool is_wrong;          /* its existence was read wrongly: its cells do not count */
     bool is_found;          /* a query lacks it, or has it too much */
     size_t first;           /* its cells as far as they were written, into `own` */
 };

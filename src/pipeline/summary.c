@@ -102,7 +102,8 @@ static const char *reason_of_little(const struct iso_pipeline *pipeline, const s
 /* At ser a writer's reads are judged at its commit, and where an order is sought all others are part of it. */
 static bool lacks_start(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats)
 {
-    return (stats->join.without_start && pipeline->options.engine.level != ISO_SER) ||
+    enum iso_level level = pipeline->options.engine.level;
+    return (stats->join.without_start && level != ISO_SER && !iso_aion_needs_no_start(level)) ||
            (stats->join.readers_without_start && !pipeline->options.seeks_order);
 }
 
@@ -121,8 +122,6 @@ static const char *reason_of(const struct iso_pipeline *pipeline, const struct i
         return "waiting";
     if (pipeline_order_reason(pipeline))
         return pipeline_order_reason(pipeline);
-    if (pipeline->options.seeks_order && stats->join.queries_forgotten && !allow_unjudged)
-        return iso_unjudged_name(ISO_UNJUDGED_ROW_SETS); /* the order that was found says nothing of them */
     if (lacks_start(pipeline, stats) && !allow_unjudged)
         return "no-start-timestamp";
     if (engine->reads_undecided || engine->writes_undecided || engine->sessions_undecided || engine->beyond_retention ||

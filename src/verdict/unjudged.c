@@ -21,7 +21,8 @@ static const char *const names[ISO_UNJUDGED_REASONS] = {"unknown-writer",
                                                         "row-sets",
                                                         "version-order",
                                                         "repeated-value",
-                                                        "memory"};
+                                                        "memory",
+                                                        "wrong-row"};
 
 const char *iso_unjudged_name(enum iso_unjudged reason)
 {

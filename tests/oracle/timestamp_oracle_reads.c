@@ -75,6 +75,11 @@ bool may_be_visible(const struct oracle *oracle, const struct external_read *rea
 struct findings {
     bool has_internal, has_external, has_unjudged;
     struct instance internal, external;
+    bool is_cell;
+    struct plain_text row;                  /* is_cell: the key of its row */
+    uint32_t wrong_count;                   /* external reads that are wrong, */
+    uint32_t wrong[PLAIN_OPERATIONS];       /* by operation, */
+    struct instance what[PLAIN_OPERATIONS]; /* and how */
 };
 
 static const struct plain_operation *operation_at(const struct oracle *oracle, uint32_t t, uint32_t i)
@@ -96,16 +101,16 @@ static void note_internal(const struct oracle *oracle, struct findings *findings
 }
 
 static void note_external(struct oracle *oracle, struct findings *findings, enum read_verdict verdict,
-                          const struct instance *wrong)
+                          uint32_t operation, const struct instance *wrong)
 {
     if (verdict == READ_UNJUDGED) {
         findings->has_unjudged = true;
         return;
     }
     oracle->instances->reads_judged++;
-    if (verdict == READ_WRONG && !findings->has_external) {
-        findings->has_external = true;
-        findings->external = *wrong;
+    if (verdict == READ_WRONG) {
+        findings->wrong[findings->wrong_count] = operation;
+        findings->what[findings->wrong_count++] = *wrong;
     }
 }
 
@@ -137,7 +142,7 @@ static void judge_register_read(struct oracle *oracle, struct findings *findings
         enum read_verdict verdict = has_moments(oracle)     ? judge_by_moments(oracle, &read, NONE, &wrong)
                                     : has_knowledge(oracle) ? judge_by_knowledge(oracle, &read, NONE, &wrong)
                                                             : judge_register(oracle, &read, &wrong);
-        note_external(oracle, findings, verdict, &wrong);
+        note_external(oracle, findings, verdict, i, &wrong);
         return;
     }
     oracle->instances->reads_judged++;
@@ -234,7 +239,7 @@ static void judge_list_read(struct oracle *oracle, struct findings *findings, ui
         enum read_verdict verdict = has_moments(oracle)     ? judge_by_moments(oracle, &read, prefix, &wrong)
                                     : has_knowledge(oracle) ? judge_by_knowledge(oracle, &read, prefix, &wrong)
                                                             : judge_list(oracle, &read, prefix, &wrong);
-        note_external(oracle, findings, verdict, &wrong);
+        note_external(oracle, findings, verdict, i, &wrong);
         return;
     }
     oracle->instances->reads_judged++;
@@ -253,6 +258,49 @@ static uint32_t find_key(const struct plain_text keys[PLAIN_OPERATIONS], uint32_
     while (i < count && !plain_equal(&keys[i], key))
         i++;
     return i;
+}
+
+/* ---- rows and cells: TABLE/KEY#COLUMN is a cell of the row TABLE/KEY ---- */
+
+static void find_row(const struct plain_text *key, struct findings *findings)
+{
+    const char *mark = strchr(key->text, '#');
+    const char *slash = strchr(key->text, '/');
+    findings->is_cell = mark && slash && slash < mark && mark[1];
+    findings->row = *key;
+    if (findings->is_cell)
+        findings->row.text[mark - key->text] = 0;
+}
+
+/* Whether two reads of the transaction look at one moment. */
+static bool at_one_moment(const struct oracle *oracle, uint32_t t, uint32_t left, uint32_t right)
+{
+    const struct plain_operation_times *times = oracle->times.transactions[t].operations;
+    return oracle->level == ISO_SER || has_moments(oracle) || has_knowledge(oracle) ||
+           times[left].ots == times[right].ots;
+}
+
+/* Where the transaction read wrongly that the row is there, its cells are not judged. */
+static bool row_is_wrong(const struct oracle *oracle, uint32_t t, const struct findings *row, uint32_t operation)
+{
+    bool is_wrong = false;
+    for (uint32_t i = 0; row && i < row->wrong_count; i++)
+        is_wrong |= at_one_moment(oracle, t, row->wrong[i], operation);
+    return is_wrong;
+}
+
+/* Of the wrong reads of a key the first that counts. `row`: of a cell, what was found of its row; or NULL. */
+static void choose_external(struct oracle *oracle, uint32_t t, struct findings *findings, const struct findings *row)
+{
+    for (uint32_t i = 0; i < findings->wrong_count; i++) {
+        if (row_is_wrong(oracle, t, row, findings->wrong[i])) {
+            findings->has_unjudged = true;
+            oracle->instances->reads_judged--;
+        } else if (!findings->has_external) {
+            findings->has_external = true;
+            findings->external = findings->what[i];
+        }
+    }
 }
 
 /* All reads of a transaction, in their order; what is found of each key. */
@@ -274,6 +322,11 @@ static void judge_transaction(struct oracle *oracle, uint32_t t)
             judge_list_read(oracle, &findings[key], t, i);
         else
             judge_register_read(oracle, &findings[key], t, i);
+    }
+    for (uint32_t key = 0; key < key_count; key++) {
+        find_row(&keys[key], &findings[key]);
+        uint32_t row = findings[key].is_cell ? find_key(keys, key_count, &findings[key].row) : key_count;
+        choose_external(oracle, t, &findings[key], row < key_count ? &findings[row] : NULL);
     }
     for (uint32_t key = 0; key < key_count && !oracle->visit; key++) {
         if (findings[key].has_internal)

@@ -189,6 +189,7 @@ static bool is_about_sessions(enum iso_level level)
 static uint32_t run(struct comparison *comparison, struct statistics *statistics, uint64_t histories, uint64_t seed)
 {
     struct random_history_options options = random_history_defaults();
+    options.cells = true;
     struct plain_history *plain = calloc(1, sizeof *plain);
     uint32_t failed = 0;
     if (!plain)

@@ -798,6 +798,7 @@ static bool streams_agree(struct trial *trial)
 static bool try(uint64_t seed, bool asks_program)
 {
     struct random_history_options options = random_history_defaults();
+    options.cells = true;
     struct trial trial = {.plain = calloc(1, sizeof *trial.plain), .random = {seed}, .seed = seed};
     struct iso_error error = ISO_NO_ERROR;
     if (!trial.plain)

@@ -61,6 +61,7 @@ static bool differs(const struct plain_history *plain, void *context)
 static bool run_level(struct run *run, unsigned histories, uint64_t seed)
 {
     struct random_history_options options = random_history_defaults();
+    options.cells = true;
     static struct plain_history plain;
     for (unsigned i = 0; i < histories; i++) {
         random_history(seed + i, &options, &plain);

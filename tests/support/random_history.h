@@ -18,6 +18,7 @@ struct random_history_options {
     bool timestamps;         /* false: black-box, no timestamps or snapshots at all */
     bool complete;           /* no committed transaction lacks timestamps */
     bool plain_sessions;     /* the order of the file is every session's order, no sno */
+    bool cells;              /* keys of some are a row's, and its cells': "t/0", "t/0#c1" */
     bool unsigned_streams;   /* no -1 and -0 beside 2^64 - 1 and 0: a stream of a database that knows unsigned integers
                               * may mean either by one */
 };

@@ -1,5 +1,6 @@
 /* The draft's small times as a file would give them: numbers, pairs, snapshots; and the draft's numbers as texts. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/random_history_private.h"
@@ -196,12 +197,31 @@ static void dress_operation(struct draft *draft, enum dress keys, enum dress val
         dress(draft, values, &operation->list[i]);
 }
 
+/* Each third key is a row's, and those behind it are its cells. */
+static void name_cell(struct plain_text *key)
+{
+    unsigned number = (unsigned)strtoul(key->text, NULL, 10) % 100;
+    key->quoted = true;
+    snprintf(key->text, sizeof key->text, number % 3 ? "t/%u#c%u" : "t/%u", number / 3, number % 3);
+}
+
+static void name_cells(struct plain_history *history)
+{
+    for (uint32_t i = 0; i < history->initial_count; i++)
+        name_cell(&history->initials[i].key);
+    for (uint32_t t = 0; t < history->transaction_count; t++)
+        for (uint32_t i = 0; i < history->transactions[t].operation_count; i++)
+            name_cell(&history->transactions[t].operations[i].key);
+}
+
 void draft_dress(struct draft *draft)
 {
     struct plain_history *history = draft->history;
     enum dress ids = (enum dress)random_below(&draft->random, DRESSES);
     enum dress keys = (enum dress)random_below(&draft->random, DRESSES);
     enum dress values = (enum dress)random_below(&draft->random, DRESSES);
+    bool cells = draft->options->cells && random_percent(&draft->random, 35);
+    keys = cells ? NUMBERS : keys;
     dress(draft, values, &history->initial_value);
     for (uint32_t i = 0; i < history->initial_count; i++) {
         dress(draft, keys, &history->initials[i].key);
@@ -214,4 +234,6 @@ void draft_dress(struct draft *draft)
         for (uint32_t i = 0; i < transaction->operation_count; i++)
             dress_operation(draft, keys, values, &transaction->operations[i]);
     }
+    if (cells)
+        name_cells(history);
 }
