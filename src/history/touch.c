@@ -1,7 +1,8 @@
 /* Updates of rows whose columns are cells, where an order of the transactions is sought.
  *
  * An update writes the row's key `true` once more (docs/semantics.md), so that writers of a row meet. Of the order it says no
- * more than that the row was there: as a write it would stand between those that read other columns.
+ * more than that the row was there: as a write it would stand between those that read other columns. So it is with a
+ * transaction that deletes a row and inserts it again. What it reads in between is its own, and goes with the writes.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "history/history_private.h"
 #include "history/index.h"
 
-/* A committed write of a row's key. */
+/* A committed write of a row's key, or a read of one by who deletes rows. */
 struct touch {
     uint32_t key, transaction, operation;
     uint64_t cts;
@@ -43,14 +44,25 @@ static void find_rows(struct touches *touches)
     }
 }
 
+static bool deletes_rows(const struct touches *touches, uint32_t t)
+{
+    const struct iso_history *history = touches->history;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+        if (touches->is_row[history->key[o]] && iso_kind_of(history, o) == ISO_DELETE)
+            return true;
+    return false;
+}
+
 static void collect(struct touches *touches)
 {
     const struct iso_history *history = touches->history;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (iso_status_of(history, t) != ISO_COMMITTED || !(history->flags[t] & ISO_HAS_CTS))
+        if (iso_status_of(history, t) != ISO_COMMITTED || !(history->flags[t] & ISO_HAS_CTS) ||
+            !(history->flags[t] & ISO_WRITES))
             continue;
+        bool with_reads = deletes_rows(touches, t);
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            if (!touches->is_row[history->key[o]] || !iso_kind_writes(history->kind[o]))
+            if (!touches->is_row[history->key[o]] || (!with_reads && !iso_kind_writes(history->kind[o])))
                 continue;
             ISO_GROW(touches->list, touches->count, touches->capacity);
             touches->list[touches->count++] = (struct touch){history->key[o], t, o, history->cts[t]};
@@ -77,22 +89,62 @@ static bool starts_there(const struct touches *touches, uint32_t key)
     return history->initial_value == touches->there;
 }
 
-/* The writes from `first` to before `end` are one transaction's of one key, and `was_there` is what they found. */
+/* What the operations from `first` to before `end`, one transaction's of one key, leave there. */
+static bool leaves(const struct touches *touches, uint32_t first, uint32_t end, iso_atom *value)
+{
+    const struct iso_history *history = touches->history;
+    bool writes = false;
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t o = touches->list[i].operation;
+        if (!iso_kind_writes(history->kind[o]))
+            continue;
+        writes = true;
+        *value = history->value[o];
+    }
+    return writes;
+}
+
+/* Whether they only touch a row that is there: writes of `true`, deletions with one behind them, and reads that see so. */
+static bool only_touch(const struct touches *touches, uint32_t first, uint32_t end)
+{
+    const struct iso_history *history = touches->history;
+    iso_atom now = ISO_ABSENT;
+    bool has_written = false;
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t o = touches->list[i].operation;
+        uint8_t kind = iso_kind_of(history, o);
+        if (kind == ISO_WRITE || kind == ISO_DELETE) {
+            has_written = true;
+            now = kind == ISO_WRITE ? history->value[o] : ISO_ABSENT;
+            if (kind == ISO_WRITE && now != touches->there)
+                return false;
+        } else if (kind != ISO_READ || (has_written && history->value[o] != now)) {
+            return false;
+        }
+    }
+    return now == touches->there;
+}
+
+/* The operations from `first` to before `end` are one transaction's of one key, and `was_there` is what they found. */
 static void read_run(const struct touches *touches, uint32_t first, uint32_t end, bool was_there, uint64_t since)
 {
     struct iso_history *history = touches->history;
     uint32_t t = touches->list[first].transaction;
-    bool only_touches = was_there && history->flags[t] & ISO_HAS_STS && since <= history->sts[t];
-    for (uint32_t i = first; i < end; i++)
-        only_touches &= iso_kind_of(history, touches->list[i].operation) == ISO_WRITE &&
-                        history->value[touches->list[i].operation] == touches->there;
-    for (uint32_t i = first; only_touches && i < end; i++)
-        history->kind[touches->list[i].operation] = ISO_READ;
+    bool has_written = false;
+    if (!was_there || !(history->flags[t] & ISO_HAS_STS) || since > history->sts[t] || !only_touch(touches, first, end))
+        return;
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t o = touches->list[i].operation;
+        has_written |= iso_kind_writes(history->kind[o]);
+        if (!has_written)
+            continue;
+        history->kind[o] = ISO_READ;
+        history->value[o] = touches->there;
+    }
 }
 
 static void read_all(const struct touches *touches)
 {
-    const struct iso_history *history = touches->history;
     bool was_there = false;
     uint64_t since = 0;
     for (uint32_t i = 0, end; i < touches->count; i = end) {
@@ -109,10 +161,12 @@ static void read_all(const struct touches *touches)
         bool is_shared = end < touches->count && touches->list[end].key == touch->key &&
                          touches->list[end].cts == touch->cts; /* another's of the same place */
         is_shared |= !is_first && touch[-1].cts == touch->cts;
-        uint32_t last = touches->list[end - 1].operation;
+        iso_atom left;
+        if (!leaves(touches, i, end, &left))
+            continue;
         if (!is_shared)
             read_run(touches, i, end, was_there, since);
-        was_there = history->value[last] == touches->there;
+        was_there = left == touches->there;
         since = touch->cts;
     }
 }

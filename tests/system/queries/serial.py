@@ -1,6 +1,6 @@
 """Random transactions on a table of three rows, run at snapshot isolation as PostgreSQL does and recorded with its
 snapshots; then `isochron check --level ser`, and every order of the committed transactions tried out: each query must return
-what it returned, and the writers of each row keep the order of their commits.
+what it returned, each read find its row or not, and the writers of each row keep the order of their commits.
 
 A query is placed by its snapshot: where a row has a state again that it had before, an order that the snapshots exclude may
 explain the results as well; such histories are only checked for what no order explains. In a file values have no types, so of a
@@ -62,13 +62,17 @@ class Transaction:
             self.operations.append(("q", query, ask(self.view, query), dict(self.view)))
             return
         row = draw.choice(ROWS)
+        if draw.random() < 0.4:
+            self.operations.append(("r", row, row in self.view))
+            return
         self.wrote.add(row)
         if row in self.view and draw.random() < 0.3:
             self.operations.append(("d", row))
             del self.view[row]
-        else:
-            self.view[row] = draw_value(draw)
-            self.operations.append(("w", row, self.view[row]))
+            if draw.random() < 0.5:
+                return
+        self.view[row] = draw_value(draw)
+        self.operations.append(("w", row, self.view[row]))
 
     def record(self):
         least, most, running = self.snapshot
@@ -86,6 +90,8 @@ def draw_value(draw):
 
 
 def spell(operation):
+    if operation[0] == "r":
+        return {"t": "r", "row": f"t/{operation[1]}", **({"cells": {}} if operation[2] else {"v": None})}
     if operation[0] == "d":
         return {"t": "d", "row": f"t/{operation[1]}"}
     if operation[0] == "w":
@@ -142,6 +148,8 @@ def explains(initial, order):
         for operation in transaction.operations:
             if operation[0] == "q" and ask(rows, operation[1]) != operation[2]:
                 return False
+            if operation[0] == "r" and operation[2] != (operation[1] in rows):
+                return False
             if operation[0] == "d":
                 rows.pop(operation[1], None)
             elif operation[0] == "w":
@@ -160,10 +168,10 @@ def comes_back(states, query):
 
 
 def returns(states, committed):
-    """Whether a row has a state again that it had and lost, or is deleted and there again at once."""
-    deleted = any(("d", row) in transaction.operations and row in transaction.view
-                  for transaction in committed for row in transaction.wrote)
-    return (deleted or any(len(set(of_row)) < len(of_row) for of_row in states.values()) or
+    """Whether a row has a state again that it had and lost; to reads, whether it is there."""
+    there = {row: [part for part, _ in itertools.groupby(state != GONE for state in of_row)] for row, of_row in states.items()}
+    read = {operation[1] for transaction in committed for operation in transaction.operations if operation[0] == "r"}
+    return (any(len(there[row]) > 2 for row in read) or any(len(set(of_row)) < len(of_row) for of_row in states.values()) or
             any(comes_back(states, query[1]) for query in queries_of(committed)))
 
 
