@@ -87,6 +87,7 @@ struct iso_recorder_options {
     size_t buffer_bytes;   /* what may wait to be written; 0: 16 MiB */
     size_t record_bytes;   /* the largest record, at most the buffer; 0: 1 MiB */
     unsigned watermark_ms; /* Kafka, the topic's only recorder: watermarks so often; 0: none */
+    unsigned linger_ms;    /* file: how long a record may wait for others, to be written with them; 0: not at all */
 };
 
 /* Counts since the recorder was opened. Every ended transaction is in one of `recorded` and the dropped ones.

@@ -110,21 +110,12 @@ uint64_t join_position_of(const struct iso_join *join, const struct iso_history 
     return block->finished && block->sno ? block->sno[transaction] : join->counters.taken;
 }
 
-/* In a file nothing says that the order of its own writes is not known: of its queries only what they returned stays. */
-static void forget_queries(struct iso_join *join, struct iso_history *into, uint32_t transaction)
+/* The transaction that was added last says all that it wrote, and where it stands in its session. That the order of its own
+ * writes is not known stays with it. */
+static void end_joined(struct iso_history *into, uint32_t transaction, uint64_t position)
 {
-    struct iso_ranges *sets = &into->ranges;
-    for (; sets->count && sets->list[sets->count - 1].transaction == transaction; sets->count--)
-        join->stats.queries_forgotten += sets->list[sets->count - 1].form == ISO_SET_QUERY;
-}
-
-/* The transaction that was added last says all that it wrote, and where it stands in its session. */
-static void end_joined(struct iso_join *join, struct iso_history *into, uint32_t transaction, uint64_t position)
-{
-    if (iso_marks_of(into, transaction) & ISO_MARK_CDC_WRITES)
-        forget_queries(join, into, transaction);
     if (into->marks)
-        into->marks[transaction] = 0;
+        into->marks[transaction] &= ISO_MARK_CDC_WRITES;
     if (!(into->flags[transaction] & ISO_HAS_SNO))
         iso_history_set_sno(into, position);
 }
@@ -137,7 +128,7 @@ void join_emit_joined(struct iso_join *join, const struct iso_history *from, uin
     uint32_t copy = from == &join->records.kept ? join_copy_whole(into, from, transaction)
                                                 : join_copy_transaction(join, into, from, transaction);
     join_spell_last(join, into);
-    end_joined(join, into, copy, position);
+    end_joined(into, copy, position);
 }
 
 /* What the engine must know before the block's last transaction, which reads keys. */
@@ -202,8 +193,7 @@ void join_emit_placed(struct iso_join *join, uint32_t number)
     assert(record->kept != ISO_NONE);
     join_spell_kept(join, record);
     if (join->options.keep_joined)
-        end_joined(join, joined, before ? copy_writes(joined, kept, t) : join_copy_whole(joined, kept, t),
-                   kept->sno[t]);
+        end_joined(joined, before ? copy_writes(joined, kept, t) : join_copy_whole(joined, kept, t), kept->sno[t]);
     if (before) {
         join->stats.reads_gone[ISO_READS_BEFORE] += record->reads;
         record->reads = 0;

@@ -358,8 +358,11 @@ static void compare(struct iso_join *join, uint32_t number, struct join_transact
 static void emit_reader(struct iso_join *join, uint32_t number)
 {
     struct join_record *record = &join->records.list[number];
+    const struct iso_history *kept = &join->records.kept;
     if (!(record->flags & (JOIN_RECORD_STS | JOIN_RECORD_CTS))) {
-        join->stats.unplaced++;
+        join->stats.without_start -= join_reads_at_start(kept, record->kept); /* it was taken for a writer */
+        join_emit_joined(join, kept, record->kept, kept->sno[record->kept]);
+        join_note_timeless(join, number);
         return;
     }
     record->flags |= JOIN_RECORD_GIVEN;

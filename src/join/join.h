@@ -110,7 +110,9 @@ struct iso_join_output {
     struct iso_history block; /* building; scalar timestamps */
     uint32_t count, capacity;
     struct iso_join_step *steps;
-    struct iso_history joined; /* building: what may be written down, with outcomes and without probes */
+    /* Building: with outcomes and without probes, each with all that it wrote. A transaction that left that to the stream has
+     * ISO_MARK_CDC_WRITES still, where it has queries: the order of its writes is not known. */
+    struct iso_history joined;
 };
 
 /* What became of what arrived: each row, record and read that does not wait is in one class. */
@@ -179,7 +181,6 @@ struct iso_join_stats {
     uint64_t incomparable;         /* writes whose row has other columns than the client says */
     uint64_t gaps;                 /* rows of a snapshot that contradict what was streamed */
     uint64_t snapshots_again;      /* times that one began in a partition behind changes */
-    uint64_t queries_forgotten;    /* that the joined history has no more, since the order of own writes is not known */
     uint64_t probes;               /* transactions and reads among the engine's that are ours */
     uint64_t probe_reads;
     uint64_t waiting_transactions, waiting_records, waiting_rows, oldest_ms; /* now */

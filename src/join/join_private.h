@@ -226,6 +226,9 @@ void join_promise(struct iso_join *join); /* cdc mode: a watermark of positions 
 void join_take_record(struct iso_join *join, const struct iso_history *block, uint32_t transaction,
                       const struct join_identity *in_band);
 
+bool join_reads_at_start(const struct iso_history *history, uint32_t transaction); /* a read has no time of its own */
+void join_note_timeless(struct iso_join *join, uint32_t record); /* it only read, and nothing tells when */
+
 /* finish.c */
 uint32_t join_mark_finals(struct iso_join *join, const struct join_transaction *transaction);
 bool join_is_final(const struct iso_join *join, uint32_t row, uint32_t mark);

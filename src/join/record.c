@@ -263,19 +263,29 @@ static void pass_on(const struct taking *taking)
         keep_record(taking);
 }
 
+bool join_reads_at_start(const struct iso_history *history, uint32_t transaction)
+{
+    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++)
+        if (!iso_kind_writes(history->kind[o]) && !(history->kind[o] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK)))
+            return true;
+    return false;
+}
+
 /* A reader without a start timestamp is refused by the engine; a writer is a version to it. */
 static bool lacks_start(const struct taking *taking)
 {
     const struct iso_history *block = taking->block;
     bool has_position = (taking->flags & ISO_WRITES) || waits_for_marker(taking);
     bool needs = taking->status != ISO_ABORTED && has_position && !(taking->flags & ISO_HAS_STS);
-    if (!needs || is_placed(taking))
-        return false;
-    for (uint32_t o = block->first_operation[taking->transaction]; o < block->first_operation[taking->transaction + 1];
-         o++)
-        if (!iso_kind_writes(block->kind[o]) && !(block->kind[o] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK)))
-            return true;
-    return false;
+    return needs && !is_placed(taking) && join_reads_at_start(block, taking->transaction);
+}
+
+void join_note_timeless(struct iso_join *join, uint32_t number)
+{
+    struct join_record *record = &join->records.list[number];
+    join->stats.readers_without_start += record->reads > 0;
+    join->stats.reads_without_start += record->reads;
+    record->flags |= record->reads ? 0 : JOIN_RECORD_GIVEN; /* nothing to judge */
 }
 
 /* It only reads, at a moment that nothing tells: a statement outside of transactions, or a transaction of READ COMMITTED. */
@@ -289,13 +299,10 @@ static bool is_timeless(const struct taking *taking)
 static void take_timeless(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
-    const struct join_record *record = &join->records.list[taking->record];
-    uint64_t reads = record->reads;
-    join->stats.readers_without_start += reads > 0;
-    join->stats.reads_without_start += reads;
     join_emit_joined(join, taking->block, taking->transaction,
                      join_position_of(join, taking->block, taking->transaction));
-    join_forget_record_as(join, taking->record, reads ? ISO_RECORDS_UNPLACED : ISO_RECORDS_GIVEN);
+    join_note_timeless(join, taking->record);
+    join_forget_record(join, taking->record);
 }
 
 /* Nothing will be compared with it. */

@@ -23,6 +23,7 @@ const char catalog_query[] =
     " LEFT JOIN (SELECT DISTINCT schemaname, tablename FROM pg_catalog.pg_publication_tables) p"
     " ON p.schemaname = n.nspname AND p.tablename = c.relname"
     " WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('information_schema', 'pg_catalog', 'pg_toast')"
+    " AND pg_catalog.pg_current_snapshot() IS NOT NULL" /* which fails here, and not in a client's transaction */
     " ORDER BY c.oid, a.attnum";
 
 struct catalog *catalog_new(void)

@@ -14,8 +14,8 @@ enum { QUEUE_MOST = 1 << 14, QUEUE_BYTES = 1 << 22, NAMES_MOST = 4096, SAVEPOINT
 
 static const char question_name[] = "isochron_proxy_asks";
 static const char ask_position[] =
-    "SELECT pg_catalog.pg_current_snapshot()::pg_catalog.text, pg_catalog.current_setting('transaction_isolation')";
-static const char ask_xid[] = "SELECT pg_catalog.pg_current_xact_id_if_assigned()::pg_catalog.text";
+    "SELECT pg_catalog.pg_current_snapshot(), pg_catalog.current_setting('transaction_isolation')";
+static const char ask_xid[] = "SELECT pg_catalog.pg_current_xact_id_if_assigned()";
 
 /* ---- what a session has ---- */
 
@@ -668,8 +668,6 @@ static void put_question(struct observed *observed, enum question question, cons
     push(observed, ENTRY_CLOSE, question);
     push(observed, ENTRY_CLOSE, question);
     push(observed, ENTRY_SYNC, question);
-    observed->question_failed = false;
-    *observed->answer[0] = *observed->answer[1] = 0;
 }
 
 static bool may_ask(const struct observed *observed)
@@ -680,18 +678,11 @@ static bool may_ask(const struct observed *observed)
 
 bool observed_asks(struct observed *observed, struct iso_text *question)
 {
-    struct transaction *transaction = &observed->transaction;
     if (!may_ask(observed))
         return false;
     if (observed->status == 'I' && observe_catalog_wanted(observed->world->shared, observed->database)) {
         observed->asked = catalog_new();
         put_question(observed, QUESTION_CATALOG, catalog_query, question);
-        return true;
-    }
-    if (observed->status == 'T' && transaction->state == TRANSACTION_OPEN && !transaction->position_asked &&
-        transaction->saw_snapshot && transaction->isolation != ISOLATION_READ_COMMITTED && !observed->is_standby) {
-        transaction->position_asked = true;
-        put_question(observed, QUESTION_POSITION, ask_position, question);
         return true;
     }
     return false;
@@ -756,6 +747,8 @@ static void end_question(struct observed *observed, enum question question)
         if (*observed->answer[0] && observed->transaction.writes_more)
             iso_recorder_writes_from_stream(observed->session);
     }
+    observed->question_failed = false;
+    *observed->answer[0] = *observed->answer[1] = 0;
 }
 
 static void answer_own(struct observed *observed, const struct wire_piece *piece)
@@ -787,15 +780,23 @@ static const struct plan_statement *only_statement(const struct text *text)
     return text && text->plan->count == 1 ? &text->plan->statements[0] : NULL;
 }
 
-/* Before COMMIT the transaction's xid is asked for. */
-static void look_for_commit(struct observed *observed, const struct text *text, struct iso_text *before)
+/* Behind the first statement that took a snapshot the position is asked for, before COMMIT the transaction's xid: with the
+ * message that the client sends next, so that the server is not woken for them alone. Without a catalog nobody knows whether
+ * the server has these functions, and a question that fails would take the transaction with it. */
+static void ask_before(struct observed *observed, const struct text *text, struct iso_text *before)
 {
     const struct plan_statement *statement = only_statement(text);
     struct transaction *transaction = &observed->transaction;
-    if (!statement || (statement->kind != PLAN_COMMIT && statement->kind != PLAN_PREPARE) || !may_ask(observed) ||
-        transaction->state != TRANSACTION_OPEN || observed->status != 'T' || transaction->xid_known)
+    if (transaction->state != TRANSACTION_OPEN || observed->status != 'T' || !observed->catalog ||
+        observed->is_standby || !may_ask(observed))
         return;
-    if (transaction->may_write && !observed->is_standby)
+    if (!transaction->position_asked && transaction->saw_snapshot &&
+        transaction->isolation != ISOLATION_READ_COMMITTED) {
+        transaction->position_asked = true;
+        put_question(observed, QUESTION_POSITION, ask_position, before);
+    }
+    if (statement && (statement->kind == PLAN_COMMIT || statement->kind == PLAN_PREPARE) && transaction->may_write &&
+        !transaction->xid_known)
         put_question(observed, QUESTION_XID, ask_xid, before);
 }
 
@@ -804,7 +805,7 @@ static void take_query(struct observed *observed, const struct wire_piece *piece
     struct wire_cursor cursor = wire_cursor(piece->body, piece->size);
     struct text *text = text_new(observed, wire_text(&cursor));
     if (piece->begins)
-        look_for_commit(observed, text, before);
+        ask_before(observed, text, before);
     push(observed, ENTRY_QUERY, QUESTION_NONE)->text = text;
 }
 
@@ -818,7 +819,7 @@ static void take_parse(struct observed *observed, const struct wire_piece *piece
     for (uint32_t i = 0; i < text->type_count; i++)
         text->types[i] = wire_u32(&cursor);
     if (piece->begins)
-        look_for_commit(observed, text, before);
+        ask_before(observed, text, before);
     struct entry *entry = push(observed, ENTRY_PARSE, QUESTION_NONE);
     entry->text = text;
     keep_body(observed, entry, piece);
@@ -829,8 +830,8 @@ static void take_bind(struct observed *observed, const struct wire_piece *piece,
     struct wire_cursor cursor = wire_cursor(piece->body, piece->size);
     wire_text(&cursor);
     const struct prepared *prepared = find_prepared(observed, wire_text(&cursor));
-    if (piece->begins && prepared)
-        look_for_commit(observed, prepared->text, before);
+    if (piece->begins)
+        ask_before(observed, prepared ? prepared->text : NULL, before);
     keep_body(observed, push(observed, ENTRY_BIND, QUESTION_NONE), piece);
 }
 

@@ -6,7 +6,7 @@
  *     observed_client(...)         each of the client's messages, as it is whole, before it is sent on
  *     observed_server_takes(...)   as a message of the server begins: is it an answer to a question of the observer's own?
  *     observed_server(...)         each of the server's messages, as it is whole
- *     observed_asks(...)           between messages: a question for the server, if one is due
+ *     observed_asks(...)           while nothing is open: a question for the server, if the catalog has to be read
  *
  * The observer knows what the server still has to answer: a queue of the messages that were sent on. A question is asked
  * only while that queue is empty, so that its answers come first, and the rest of the stream is the client's. If an answer

@@ -7,6 +7,7 @@
 
 struct scan {
     const char *at, *end;
+    const char *plain; /* from here on nothing was put into the template yet */
     struct iso_text *template;
     struct constants *constants;
     bool backslashes;
@@ -29,19 +30,29 @@ void constants_copy(struct constants *to, const struct constants *from)
     iso_text_put_bytes(&to->values, from->values.bytes, from->values.used);
 }
 
+/* A statement is looked at byte by byte, each time that it runs: what a byte may begin is in a table. */
+enum { PLAIN, LETTER, DIGIT, SPACE, MARK }; /* MARK: one of - / . ' " $ */
+
+static const uint8_t classes[256] = {
+    ['a' ... 'z'] = LETTER, ['A' ... 'Z'] = LETTER, ['_'] = LETTER,          [0x80 ... 0xff] = LETTER,
+    ['0' ... '9'] = DIGIT,  [' '] = SPACE,          ['\t' ... '\r'] = SPACE, ['-'] = MARK,
+    ['/'] = MARK,           ['.'] = MARK,           ['\''] = MARK,           ['"'] = MARK,
+    ['$'] = MARK,
+};
+
+static uint8_t class_of(char c)
+{
+    return classes[(unsigned char)c];
+}
+
 static bool is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
+    return class_of(c) == LETTER;
 }
 
 static bool is_digit(char c)
 {
-    return c >= '0' && c <= '9';
-}
-
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
+    return class_of(c) == DIGIT;
 }
 
 static char next(const struct scan *scan, size_t ahead)
@@ -64,16 +75,22 @@ static void put_constant(struct scan *scan, enum constant_kind kind, size_t plac
 static void take_string(struct scan *scan, bool escapes, enum constant_kind kind)
 {
     size_t place = scan->constants->values.used;
-    scan->at++;
+    const char *from = ++scan->at; /* what is not copied yet */
     while (scan->at < scan->end) {
         char c = *scan->at++;
-        if (c == '\'' && next(scan, 0) != '\'')
-            break;
-        if (c == '\'' || (escapes && c == '\\' && scan->at < scan->end))
-            c = *scan->at++;
+        if (c != '\'' && !(escapes && c == '\\'))
+            continue;
+        bool is_end = c == '\'' && next(scan, 0) != '\'';
+        bool is_pair = !is_end && scan->at < scan->end;
         if (kind == CONSTANT_TEXT)
-            iso_text_put_bytes(&scan->constants->values, &c, 1);
+            iso_text_put_bytes(&scan->constants->values, from, (size_t)(scan->at - from) - (is_end || is_pair));
+        from = scan->at;
+        if (is_end)
+            break;
+        scan->at += is_pair;
     }
+    if (kind == CONSTANT_TEXT)
+        iso_text_put_bytes(&scan->constants->values, from, (size_t)(scan->at - from));
     put_constant(scan, kind, place);
 }
 
@@ -93,6 +110,12 @@ static void take_number(struct scan *scan)
     put_constant(scan, CONSTANT_NUMBER, place);
 }
 
+/* What was passed over since `plain` is of the template as it is. */
+static void put_plain(struct scan *scan, const char *end)
+{
+    iso_text_put_bytes(scan->template, scan->plain, (size_t)(end - scan->plain));
+}
+
 /* A word, or one that begins a string. */
 static void take_word(struct scan *scan)
 {
@@ -100,23 +123,26 @@ static void take_word(struct scan *scan)
     while (is_letter(next(scan, 0)) || is_digit(next(scan, 0)) || (next(scan, 0) == '$' && scan->at > from))
         scan->at++;
     size_t length = (size_t)(scan->at - from);
+    if (length > 1 || (next(scan, 0) != '\'' && next(scan, 0) != '&'))
+        return;
     char first = (char)(*from | 0x20);
-    if (next(scan, 0) == '\'' && length == 1 && strchr("ebxn", first)) {
+    if (next(scan, 0) == '\'' && strchr("ebxn", first)) {
+        put_plain(scan, from);
         take_string(scan, first == 'e' || scan->backslashes, CONSTANT_OPAQUE);
-    } else if (length == 1 && first == 'u' && next(scan, 0) == '&' && next(scan, 1) == '\'') {
+        scan->plain = scan->at;
+    } else if (first == 'u' && next(scan, 0) == '&' && next(scan, 1) == '\'') {
+        put_plain(scan, from);
         scan->at++;
         take_string(scan, scan->backslashes, CONSTANT_OPAQUE);
-    } else {
-        iso_text_put_bytes(scan->template, from, length);
+        scan->plain = scan->at;
     }
 }
 
 static void take_quoted_name(struct scan *scan)
 {
-    const char *from = scan->at++;
+    scan->at++;
     while (scan->at < scan->end && *scan->at++ != '"')
         ;
-    iso_text_put_bytes(scan->template, from, (size_t)(scan->at - from));
 }
 
 static void skip_comment(struct scan *scan)
@@ -143,53 +169,88 @@ static void take_dollar(struct scan *scan)
     const char *from = scan->at++;
     while (is_digit(next(scan, 0)))
         scan->at++;
-    if (scan->at > from + 1) {
-        iso_text_put_bytes(scan->template, from, (size_t)(scan->at - from));
+    if (scan->at > from + 1)
         return;
-    }
     while (is_letter(next(scan, 0)) || is_digit(next(scan, 0)))
         scan->at++;
-    if (next(scan, 0) != '$') {
-        iso_text_put_bytes(scan->template, from, (size_t)(scan->at - from));
+    if (next(scan, 0) != '$')
         return;
-    }
+    put_plain(scan, from);
     size_t tag = (size_t)(++scan->at - from);
     const char *close = memmem(scan->at, (size_t)(scan->end - scan->at), from, tag);
     scan->at = close ? close + tag : scan->end;
     put_constant(scan, CONSTANT_OPAQUE, scan->constants->values.used);
+    scan->plain = scan->at;
+}
+
+/* Spaces and comments are one space. */
+static void take_space(struct scan *scan, bool is_comment)
+{
+    if (*scan->at == ' ' && scan->at > scan->plain && scan->at[-1] != ' ') {
+        scan->at++;
+        return;
+    }
+    put_plain(scan, scan->at);
+    if (is_comment)
+        skip_comment(scan);
+    else
+        scan->at++;
+    struct iso_text *template = scan->template;
+    if (template->used && template->bytes[template->used - 1] != ' ')
+        iso_text_put_bytes(template, " ", 1);
+    scan->plain = scan->at;
+}
+
+static void take_mark(struct scan *scan)
+{
+    char c = *scan->at, following = next(scan, 1);
+    if ((c == '-' && following == '-') || (c == '/' && following == '*')) {
+        take_space(scan, true);
+    } else if (c == '.' && is_digit(following)) {
+        put_plain(scan, scan->at);
+        take_number(scan);
+        scan->plain = scan->at;
+    } else if (c == '\'') {
+        put_plain(scan, scan->at);
+        take_string(scan, scan->backslashes, scan->backslashes ? CONSTANT_OPAQUE : CONSTANT_TEXT);
+        scan->plain = scan->at;
+    } else if (c == '"') {
+        take_quoted_name(scan);
+    } else if (c == '$') {
+        take_dollar(scan);
+    } else {
+        scan->at++;
+    }
 }
 
 void template_make(const char *text, size_t length, bool backslashes, struct iso_text *template,
                    struct constants *constants)
 {
-    struct scan scan = {text, text + length, template, constants, backslashes};
+    struct scan scan = {text, text + length, text, template, constants, backslashes};
     template->used = 0;
     constants->count = 0;
     constants->values.used = 0;
     while (scan.at < scan.end) {
-        char c = *scan.at;
-        bool is_comment = (c == '-' && next(&scan, 1) == '-') || (c == '/' && next(&scan, 1) == '*');
-        if (is_space(c) || is_comment) {
-            if (is_comment)
-                skip_comment(&scan);
-            else
-                scan.at++;
-            if (template->used && template->bytes[template->used - 1] != ' ')
-                iso_text_put(template, " ");
-        } else if (is_letter(c)) {
+        switch (class_of(*scan.at)) {
+        case LETTER:
             take_word(&scan);
-        } else if (is_digit(c) || (c == '.' && is_digit(next(&scan, 1)))) {
+            break;
+        case DIGIT:
+            put_plain(&scan, scan.at);
             take_number(&scan);
-        } else if (c == '\'') {
-            take_string(&scan, backslashes, backslashes ? CONSTANT_OPAQUE : CONSTANT_TEXT);
-        } else if (c == '"') {
-            take_quoted_name(&scan);
-        } else if (c == '$') {
-            take_dollar(&scan);
-        } else {
-            iso_text_put_bytes(template, scan.at++, 1);
+            scan.plain = scan.at;
+            break;
+        case SPACE:
+            take_space(&scan, false);
+            break;
+        case MARK:
+            take_mark(&scan);
+            break;
+        default:
+            scan.at++;
         }
     }
+    put_plain(&scan, scan.at);
     while (template->used && template->bytes[template->used - 1] == ' ')
         template->used--;
 }

@@ -46,7 +46,8 @@ struct iso_pipeline_options {
     bool seeks_order;         /* SER, where commits give the order of versions only: order.h */
     uint64_t idle_timeout_ms; /* 0: every input is waited for */
     uint64_t grace_ms;        /* of message time; 0: nothing follows from message times */
-    void (*on_joined)(void *context, const struct iso_history *block); /* the joined history, block by block */
+    void (*on_joined)(void *context,
+                      struct iso_history *block); /* the joined history, block by block; it may be changed */
     uint64_t max_ahead; /* a watermark that lies further above all before it is a bad record; 0: clock.c says */
     unsigned hlc_bits;  /* timestamps {p,l} become p << hlc_bits | l; 0: pairs are refused */
     enum iso_on_bad_record on_bad_record;

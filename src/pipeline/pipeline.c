@@ -296,6 +296,7 @@ static enum iso_status process(struct iso_pipeline *pipeline, uint64_t now, stru
         pipeline_drain(pipeline, now, error);
         pipeline_note_stream(pipeline);
     }
+    pipeline_queries_flush(pipeline);
     return error->status;
 }
 

@@ -121,8 +121,6 @@ static const char *reason_of(const struct iso_pipeline *pipeline, const struct i
         return "waiting";
     if (pipeline_order_reason(pipeline))
         return pipeline_order_reason(pipeline);
-    if (pipeline->options.seeks_order && stats->join.queries_forgotten && !allow_unjudged)
-        return iso_unjudged_name(ISO_UNJUDGED_ROW_SETS); /* the order that was found says nothing of them */
     if (lacks_start(pipeline, stats) && !allow_unjudged)
         return "no-start-timestamp";
     if (engine->reads_undecided || engine->writes_undecided || engine->sessions_undecided || engine->beyond_retention ||

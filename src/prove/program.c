@@ -39,6 +39,7 @@ void iso_prove_program_release(struct iso_prove_program *program)
         free_names(table->row_names, table->rows);
         iso_free(table->name);
         iso_free(table->initial);
+        iso_free(table->key);
     }
     for (uint32_t i = 0; i < program->inputs.count; i++)
         iso_free(program->inputs.list[i].name);

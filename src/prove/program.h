@@ -117,8 +117,9 @@ struct iso_prove_table {
     char **row_names;    /* of `rows`, as messages call them ("room 1"); NULL: name[0], or the name alone if !indexed */
     bool indexed;        /* a table of the core language, as opposed to its var */
     bool hidden;         /* no message lists its cells by themselves: a unique index */
-    uint32_t first_cell; /* set by iso_prove_program_finish: cells are counted over all tables */
-    uint32_t *initial;   /* rows * columns expressions of constants and inputs; row by row */
+    uint32_t *key, key_count; /* columns that fix a row, the first of its keys; none: not known */
+    uint32_t first_cell;      /* set by iso_prove_program_finish: cells are counted over all tables */
+    uint32_t *initial;        /* rows * columns expressions of constants and inputs; row by row */
     struct iso_prove_span span;
 };
 

@@ -8,7 +8,12 @@
 #include "base/memory.h"
 #include "prove_sql/read.h"
 
-enum { TOGETHER = 3, TRIES = 200 /* of one kind at one level */ };
+enum {
+    TOGETHER = 3,
+    TRIES = 200,      /* of one kind at one level */
+    MOST_COLUMNS = 4, /* of a key */
+    ARRANGED = 12     /* ways to give it parameters */
+};
 
 static const double MOST_SECONDS = 20; /* of one kind at one level */
 
@@ -101,27 +106,137 @@ static uint32_t start_of(const struct search *search, uint32_t template)
     return ISO_NONE;
 }
 
-/* The rows whose first column is the parameter; NULL: all rows. */
-static void claim_rows(struct search *search, uint32_t template, const struct iso_prove_table *table,
-                       const char *parameter)
+/* What is shown of NULL has a name with a blank or a dot, which no column has that needs no quotes. */
+static bool is_column(const char *name)
 {
-    uint32_t place = start_of(search, template);
+    for (const char *at = name; *at; at++)
+        if (!isalnum((unsigned char)*at) && *at != '_')
+            return false;
+    return *name;
+}
+
+/* Which parameter a column of the key is compared with, for each of the first `count` of them; none: all rows. */
+struct rows {
+    const struct iso_prove_table *table;
+    uint32_t count, columns[MOST_COLUMNS], parameters[MOST_COLUMNS];
+    uint32_t score; /* how likely it is that these rows are meant */
+};
+
+static void claim_rows(struct search *search, uint32_t template, const struct rows *rows)
+{
+    const struct iso_prove_table *table = rows->table;
+    char **parameters = search->program->templates.list[template].local_names;
+    uint32_t place = start_of(search, template), changed = 1;
+    for (bool known = true; known && changed < table->columns;
+         changed += known) { /* no column of the key, if it can be */
+        known = !is_column(table->column_names[changed]);
+        for (uint32_t i = 0; i < table->key_count; i++)
+            known = known || table->key[i] == changed;
+    }
+    changed = changed < table->columns ? changed : 1;
     for (int update = 0; update < 2 && place != ISO_NONE; update++) {
         struct iso_text added = {0}, words = {0};
-        const char *changed = table->column_names[table->columns > 2 && parameter ? 2 : 1];
+        const char *column = table->column_names[changed];
         iso_text_put(&added, " ");
         if (update)
-            iso_text_format(&added, "UPDATE %s SET %s = %s", table->name, changed, changed);
+            iso_text_format(&added, "UPDATE %s SET %s = %s", table->name, column, column);
         else
             iso_text_format(&added, "PERFORM 1 FROM %s", table->name);
-        if (parameter)
-            iso_text_format(&added, " WHERE %s = %s", table->column_names[1], parameter);
+        for (uint32_t i = 0; i < rows->count; i++)
+            iso_text_format(&added, "%s%s = %s", i ? " AND " : " WHERE ", table->column_names[rows->columns[i]],
+                            parameters[rows->parameters[i]]);
         iso_text_put(&added, update ? ";" : " FOR UPDATE;");
         put_line(search, template, place, &words);
         iso_text_put_bytes(&words, added.bytes + 1, added.used - 2);
         iso_text_put(&words, " behind BEGIN");
         add(search, (struct change){.kind = update ? UPDATE_ROW : LOCK_ROW, .place = place, .template = template},
             &added, &words);
+    }
+}
+
+static uint32_t skip_blanks(const char *source, uint32_t at, uint32_t end)
+{
+    while (at < end && isspace((unsigned char)source[at]))
+        at++;
+    return at;
+}
+
+/* `a = b` stands somewhere in the function. */
+static bool compares(const struct search *search, struct iso_prove_span span, const char *a, const char *b)
+{
+    const char *source = search->program->source;
+    for (uint32_t at = span.begin; at < span.end; at++) {
+        if (!is_word(search, at, a))
+            continue;
+        uint32_t sign = skip_blanks(source, at + (uint32_t)strlen(a), span.end);
+        if (sign < span.end && source[sign] == '=' && is_word(search, skip_blanks(source, sign + 1, span.end), b))
+            return true;
+    }
+    return false;
+}
+
+/* Many calls have equal arguments, so that a proof alone does not tell which parameter is meant. */
+static uint32_t score_of(const struct search *search, uint32_t template, const char *column, const char *parameter)
+{
+    struct iso_prove_span span = search->program->templates.list[template].span;
+    size_t length = strlen(column);
+    if (compares(search, span, column, parameter) || compares(search, span, parameter, column))
+        return 4;
+    if (!strcmp(column, parameter) || (strlen(parameter) > length && strstr(parameter, column)))
+        return 3;
+    return column[0] == parameter[0];
+}
+
+/* The parameters that may stand for the columns from `at` on, each once; the likely ones are kept in front. */
+static void arrange(struct search *search, uint32_t template, struct rows *rows, uint32_t at, struct rows *list,
+                    uint32_t *count)
+{
+    const struct iso_prove_template *of = &search->program->templates.list[template];
+    if (at == rows->count) {
+        uint32_t place = *count;
+        while (place > 0 && list[place - 1].score < rows->score)
+            place--;
+        if (place == ARRANGED)
+            return;
+        *count += *count < ARRANGED;
+        memmove(list + place + 1, list + place, (*count - place - 1) * sizeof *list);
+        list[place] = *rows;
+        return;
+    }
+    for (uint32_t i = 0; i < of->parameters; i++) {
+        bool used = !is_column(of->local_names[i]);
+        for (uint32_t j = 0; j < at; j++)
+            used = used || rows->parameters[j] == i;
+        if (used)
+            continue;
+        struct rows longer = *rows;
+        longer.parameters[at] = i;
+        longer.score += score_of(search, template, rows->table->column_names[rows->columns[at]], of->local_names[i]);
+        arrange(search, template, &longer, at + 1, list, count);
+    }
+}
+
+/* Of one table: the rows that all of its key fixes, or one column of it does, or all rows. */
+enum width { ONE_ROW, SOME_ROWS, ALL_ROWS, WIDTHS };
+
+static void claim_some(struct search *search, uint32_t template, const struct iso_prove_table *table, enum width width)
+{
+    static const uint32_t first_column = 1;
+    const uint32_t *key = table->key_count ? table->key : &first_column;
+    uint32_t columns = table->key_count ? table->key_count : 1;
+    struct rows list[ARRANGED], rows = {.table = table};
+    if (width == ALL_ROWS)
+        claim_rows(search, template, &rows);
+    if (width == ALL_ROWS || (width == ONE_ROW && columns > MOST_COLUMNS) || (width == SOME_ROWS && columns == 1))
+        return;
+    for (uint32_t i = 0; i < (width == ONE_ROW ? 1 : columns); i++) {
+        uint32_t count = 0;
+        rows.count = width == ONE_ROW ? columns : 1;
+        for (uint32_t j = 0; j < rows.count; j++)
+            rows.columns[j] = key[i + j];
+        arrange(search, template, &rows, 0, list, &count);
+        for (uint32_t j = 0; j < count; j++)
+            claim_rows(search, template, &list[j]);
     }
 }
 
@@ -157,15 +272,6 @@ static void add_index(struct search *search, const struct iso_prove_table *table
     add(search, change, &added, &words);
 }
 
-/* What is shown of NULL has a name with a blank or a dot, which no column has that needs no quotes. */
-static bool is_column(const char *name)
-{
-    for (const char *at = name; *at; at++)
-        if (!isalnum((unsigned char)*at) && *at != '_')
-            return false;
-    return *name;
-}
-
 static void find_candidates(struct search *search)
 {
     const struct iso_prove_program *program = search->program;
@@ -174,16 +280,12 @@ static void find_candidates(struct search *search)
         if (!is_called(program, i))
             continue;
         lock_reads(search, i, template->block);
-        for (uint32_t j = 0; j < program->tables.count; j++) {
-            const struct iso_prove_table *table = &program->tables.list[j];
-            if (table->hidden || table->columns < 2)
-                continue;
-            for (uint32_t k = 0; k < template->parameters; k++)
-                if (is_column(template->local_names[k]))
-                    claim_rows(search, i, table, template->local_names[k]);
-            claim_rows(search, i, table, NULL);
-        }
     }
+    for (enum width width = 0; width < WIDTHS; width++)
+        for (uint32_t i = 0; i < program->templates.count; i++)
+            for (uint32_t j = 0; j < program->tables.count; j++)
+                if (is_called(program, i) && !program->tables.list[j].hidden && program->tables.list[j].columns > 1)
+                    claim_some(search, i, &program->tables.list[j], width);
     for (uint32_t i = 0; i < program->tables.count; i++) {
         const struct iso_prove_table *table = &program->tables.list[i];
         for (uint32_t j = 1; j < table->columns && !table->hidden; j++) {

@@ -1,8 +1,9 @@
 /* What would make a program of SQL hold where it does not, as changes of its text.
  *
  * Each change stands at one place of the file: FOR UPDATE behind a SELECT; at the start of a function a SELECT .. FOR
- * UPDATE, or an UPDATE that changes nothing, of the row that a parameter names, or of all rows of a table; a UNIQUE INDEX
- * behind a CREATE TABLE. Sets of them, the small ones first and each of one kind, are put into the text, and what then
+ * UPDATE, or an UPDATE that changes nothing, of the row whose key (all its columns) parameters name, of the rows of which
+ * they name one column of the key, or of all rows of a table, the narrow ones first; a UNIQUE INDEX behind a CREATE TABLE.
+ * Which parameter is meant where calls give several the same value: the one that the function compares with the column. Sets of them, the small ones first and each of one kind, are put into the text, and what then
  * stands there is read and proved as any other file. So what is advised is proved, to the letter.
  *
  * An index is advised only if the program as it is keeps it at ser: it refuses nothing that these transactions do one

@@ -493,6 +493,15 @@ static void make_unique(struct lowering *lowering, struct table *table, struct u
     }
 }
 
+static void set_key(struct iso_prove_table *table, const struct unique *unique)
+{
+    iso_free(table->key);
+    table->key_count = unique->count;
+    table->key = iso_allocate(unique->count * sizeof *table->key);
+    for (uint32_t i = 0; i < unique->count; i++)
+        table->key[i] = 1 + unique->columns[i];
+}
+
 void make_tables(struct lowering *lowering)
 {
     for (uint32_t t = 0; t < lowering->table_count && !failed(lowering); t++) {
@@ -518,6 +527,9 @@ void make_tables(struct lowering *lowering)
                 made->column_names[column->flag] = iso_copy_text(null, (size_t)used);
         }
         name_rows(lowering, table, made);
+        for (uint32_t i = 0; i < table->unique_count; i++)
+            if (table->uniques[i].primary || !made->key_count)
+                set_key(made, &table->uniques[i]);
         for (uint32_t row = 0; row < table->initial_count; row++) {
             uint32_t one = make_constant(lowering, 1);
             lowering->program->tables.list[table->ir].initial[row * columns] = one;

@@ -676,6 +676,20 @@ struct change {
     struct value *given;
 };
 
+/* SET a = a: the row is written, and its keys are what they were. */
+static bool stays(const struct change *change, const PgQuery__ResTarget *target)
+{
+    if (target->n_indirection || target->val->node_case != PG_QUERY__NODE__NODE_COLUMN_REF)
+        return false;
+    const PgQuery__ColumnRef *reference = target->val->column_ref;
+    const PgQuery__Node *last = reference->fields[reference->n_fields - 1], *first = reference->fields[0];
+    if (last->node_case != PG_QUERY__NODE__NODE_STRING || strcmp(last->string->sval, target->name) ||
+        reference->n_fields > 2 || find_column(change->table, target->name) == NONE)
+        return false;
+    return reference->n_fields == 1 ||
+           (first->node_case == PG_QUERY__NODE__NODE_STRING && !strcmp(first->string->sval, change->alias));
+}
+
 /* The new values of a row; `set` says which. */
 static void new_values(struct lowering *lowering, const struct change *change, const struct scope *scope,
                        struct value *values, bool *set)
@@ -688,6 +702,8 @@ static void new_values(struct lowering *lowering, const struct change *change, c
     for (size_t i = 0; i < change->set_count && !failed(lowering); i++) {
         const PgQuery__ResTarget *target = change->sets[i]->res_target;
         uint32_t column = find_column(change->table, target->name);
+        if (stays(change, target))
+            continue;
         size_t place = place_of(lowering, target->location);
         if (column == NONE || target->n_indirection ||
             target->val->node_case == PG_QUERY__NODE__NODE_MULTI_ASSIGN_REF ||
@@ -862,6 +878,7 @@ static void lower_change(struct lowering *lowering, struct change *change, const
     change->table = find_table(lowering, relation);
     if (!change->table)
         return;
+    change->alias = relation->alias ? relation->alias->aliasname : change->table->name;
     size_t place = place_of(lowering, relation->location);
     if (other)
         refuse(lowering, place, "%s: not in the subset that can be proved",
@@ -870,12 +887,11 @@ static void lower_change(struct lowering *lowering, struct change *change, const
         change->table->deletes = true;
     for (size_t i = 0; i < change->set_count; i++) {
         uint32_t column = find_column(change->table, change->sets[i]->res_target->name);
-        if (column != NONE)
+        if (column != NONE && !stays(change, change->sets[i]->res_target))
             change->table->columns[column].changes = true;
     }
     ISO_GROW(from.entries, from.count, from.capacity);
-    from.entries[from.count++] =
-        (struct entry){relation->alias ? relation->alias->aliasname : change->table->name, change->table, NONE, NULL};
+    from.entries[from.count++] = (struct entry){change->alias, change->table, NONE, NULL};
     if (change->where) {
         ISO_GROW(from.conditions, from.condition_count, from.condition_capacity);
         from.conditions[from.condition_count++] = change->where;
@@ -885,7 +901,8 @@ static void lower_change(struct lowering *lowering, struct change *change, const
         for (size_t j = 0; j < change->set_count; j++)
             for (uint32_t k = 0; k < change->table->uniques[i].count; k++)
                 if (!strcmp(change->table->columns[change->table->uniques[i].columns[k]].name,
-                            change->sets[j]->res_target->name))
+                            change->sets[j]->res_target->name) &&
+                    !stays(change, change->sets[j]->res_target))
                     refuse(lowering, place_of(lowering, change->sets[j]->res_target->location),
                            "UPDATE of a unique column of several rows: not in the subset that can be proved");
     if (change->target->given && !one)

@@ -20,6 +20,7 @@
 #include "proxy/status.h"
 #include "run/consume.h"
 
+enum { LINGER_MS = 5 }; /* as long as librdkafka by default */
 enum { BACKLOG = 4096, LOOPS_MOST = 64, PROPERTIES_MOST = 256, REPORT_SECONDS = 60 };
 
 struct proxy {
@@ -35,7 +36,7 @@ struct proxy {
     struct observe_shared shared;
     struct loop *loops[LOOPS_MOST];
     uint32_t loop_count;
-    struct addrinfo *server_address;
+    struct addrinfo *own_address, *server_address;
     int listener;
     SSL_CTX *own, *to_server;
     struct iso_recorder *recorder;
@@ -65,8 +66,8 @@ static const struct app_option options[] = {
                   "without it all tables that a change stream can have."),
     APP_ROW_CHOICE("record", "all|snapshots", PLACE(record),
                    "all: transactions of every level, and statements outside of transactions.\n"
-                   "snapshots: those at REPEATABLE READ and SERIALIZABLE alone: watch refuses\n"
-                   "records without a snapshot."),
+                   "snapshots: those at REPEATABLE READ and SERIALIZABLE alone. Without a\n"
+                   "snapshot nothing is judged at si."),
     APP_ROW_TEXT("sid", "TEXT", PLACE(sid),
                  "What ids of sessions begin with; by default the machine's name, the\n"
                  "process and its start. Must differ between proxies of one topic."),
@@ -85,7 +86,8 @@ static const struct app_option options[] = {
     APP_ROW_TEXT("tls-key", "FILE", PLACE(key), "Its private key, PEM."),
     APP_ROW_FLAG("server-tls", PLACE(server_tls), "Speak TLS with the server."),
     APP_ROW_TEXT("server-ca", "FILE", PLACE(server_ca),
-                 "Who must have signed the server's certificate, PEM; else it is not looked at."),
+                 "Who must have signed the server's certificate, PEM; it must name the host of\n"
+                 "--server. Without it the certificate is not looked at."),
     APP_ROW_GROUP("How it is doing"),
     APP_ROW_TEXT("listen", "ADDRESS", PLACE(listen), "Serve /metrics, /status and PUT /recording/off over HTTP."),
     APP_ROW_TEXT("listen-token", "FILE", PLACE(listen_token),
@@ -137,7 +139,7 @@ static enum iso_status make_tls(struct proxy *proxy, struct iso_error *error)
 
 static enum iso_status open_recorder(struct proxy *proxy, struct iso_error *error)
 {
-    struct iso_recorder_options settings = {.buffer_bytes = (size_t)proxy->buffer};
+    struct iso_recorder_options settings = {.buffer_bytes = (size_t)proxy->buffer, .linger_ms = LINGER_MS};
     struct iso_kafka_properties properties = {0};
     const char *list[2 * PROPERTIES_MOST + 1];
     uint32_t count = 0;
@@ -169,20 +171,11 @@ static void allow_many_descriptors(void)
     }
 }
 
-static void remove_old_socket(const struct addrinfo *address)
-{
-    if (address->ai_family == AF_UNIX)
-        unlink(((const struct sockaddr_un *)(const void *)address->ai_addr)->sun_path);
-}
-
 static enum iso_status open_sockets(struct proxy *proxy, struct iso_error *error)
 {
-    struct addrinfo *address = address_resolve(proxy->bind, "--bind", true, error);
-    if (address) {
-        remove_old_socket(address);
-        proxy->listener = address_listen(address, proxy->bind, "--bind", BACKLOG, true, error);
-        address_free(address);
-    }
+    proxy->own_address = address_resolve(proxy->bind, "--bind", true, error);
+    if (proxy->own_address)
+        proxy->listener = address_listen(proxy->own_address, proxy->bind, "--bind", BACKLOG, true, error);
     if (error->status == ISO_OK)
         proxy->server_address = address_resolve(proxy->server, "--server", false, error);
     return error->status;
@@ -297,8 +290,11 @@ static void release(struct proxy *proxy)
     for (uint32_t i = 0; i < proxy->loop_count; i++)
         loop_free(proxy->loops[i]);
     iso_recorder_free(proxy->recorder);
-    if (proxy->listener >= 0)
+    if (proxy->listener >= 0) {
         close(proxy->listener);
+        address_remove(proxy->own_address);
+    }
+    address_free(proxy->own_address);
     address_free(proxy->server_address);
     SSL_CTX_free(proxy->own);
     SSL_CTX_free(proxy->to_server);

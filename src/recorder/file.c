@@ -295,7 +295,7 @@ struct iso_recorder *iso_recorder_new_file(const char *path, const struct iso_re
 {
     struct iso_recorder *recorder = recorder_new(options, error);
     struct file_sink *sink = recorder ? calloc(1, sizeof *sink) : NULL;
-    if (!sink || !recorder_ring_init(&sink->ring, recorder_buffer_bytes(options))) {
+    if (!sink || !recorder_ring_init(&sink->ring, recorder_buffer_bytes(options), options ? options->linger_ms : 0)) {
         iso_error_set(error, ISO_FAILED, "no memory for a recorder");
         free(sink);
         iso_recorder_free(recorder);

@@ -100,19 +100,21 @@ struct timespec recorder_deadline(unsigned seconds)
 /* Adds the text with each character of `special` as its escape. */
 static bool put_escaped(char *key, size_t size, size_t *used, const char *text, const char *special)
 {
-    for (; *text; text++) {
-        const char *escape = !strchr(special, *text) ? NULL
-                             : *text == '%'          ? "%25"
-                             : *text == '/'          ? "%2F"
-                             : *text == ','          ? "%2C"
-                                                     : "%23";
-        size_t length = escape ? 3 : 1;
-        if (length >= size - *used)
+    for (;; text++) {
+        size_t plain = strcspn(text, special);
+        if (plain >= size - *used)
             return false;
-        memcpy(key + *used, escape ? escape : text, length);
-        *used += length;
+        memcpy(key + *used, text, plain);
+        *used += plain;
+        text += plain;
+        if (!*text)
+            return true;
+        const char *escape = *text == '%' ? "%25" : *text == '/' ? "%2F" : *text == ',' ? "%2C" : "%23";
+        if (size - *used <= 3)
+            return false;
+        memcpy(key + *used, escape, 3);
+        *used += 3;
     }
-    return true;
 }
 
 static bool put_mark(char *key, size_t size, size_t *used, char mark)

@@ -9,9 +9,10 @@
 
 enum { SIZE_BYTES = sizeof(uint32_t) };
 
-bool recorder_ring_init(struct recorder_ring *ring, size_t capacity)
+bool recorder_ring_init(struct recorder_ring *ring, size_t capacity, unsigned linger_ms)
 {
     memset(ring, 0, sizeof *ring);
+    ring->linger_ms = linger_ms;
     ring->capacity = capacity + SIZE_BYTES;
     ring->bytes = malloc(ring->capacity);
     if (!ring->bytes)
@@ -21,6 +22,7 @@ bool recorder_ring_init(struct recorder_ring *ring, size_t capacity)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&ring->lock, NULL);
     pthread_cond_init(&ring->filled, &monotonic);
+    pthread_cond_init(&ring->hurried, &monotonic);
     pthread_cond_init(&ring->emptied, &monotonic);
     pthread_condattr_destroy(&monotonic);
     return true;
@@ -31,6 +33,7 @@ void recorder_ring_release(struct recorder_ring *ring)
     if (!ring->bytes)
         return;
     pthread_cond_destroy(&ring->emptied);
+    pthread_cond_destroy(&ring->hurried);
     pthread_cond_destroy(&ring->filled);
     pthread_mutex_destroy(&ring->lock);
     free(ring->bytes);
@@ -61,10 +64,32 @@ bool recorder_ring_put(struct recorder_ring *ring, const void *record, size_t si
         copy_in(ring, ring->head, &length, SIZE_BYTES);
         copy_in(ring, ring->head + SIZE_BYTES, record, size);
         ring->head += SIZE_BYTES + size;
-        pthread_cond_signal(&ring->filled);
     }
+    bool is_half_full = ring->head - ring->tail > ring->capacity / 2;
     pthread_mutex_unlock(&ring->lock);
+    if (room) /* costs nothing while the consumer does not wait for it */
+        pthread_cond_signal(&ring->filled);
+    if (is_half_full)
+        pthread_cond_signal(&ring->hurried);
     return room;
+}
+
+static bool is_hurried(const struct recorder_ring *ring)
+{
+    return ring->closed || ring->awaited > ring->tail || ring->head - ring->tail > ring->capacity / 2;
+}
+
+static struct timespec time_from_now(unsigned milliseconds)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    time.tv_sec += milliseconds / 1000;
+    time.tv_nsec += (long)(milliseconds % 1000) * 1000000;
+    if (time.tv_nsec >= 1000000000) {
+        time.tv_sec++;
+        time.tv_nsec -= 1000000000;
+    }
+    return time;
 }
 
 uint64_t recorder_ring_wait(struct recorder_ring *ring)
@@ -72,6 +97,12 @@ uint64_t recorder_ring_wait(struct recorder_ring *ring)
     pthread_mutex_lock(&ring->lock);
     while (ring->head == ring->tail && !ring->closed)
         pthread_cond_wait(&ring->filled, &ring->lock);
+    if (ring->linger_ms && !is_hurried(ring)) {
+        struct timespec deadline = time_from_now(ring->linger_ms);
+        int status = 0;
+        while (!is_hurried(ring) && status != ETIMEDOUT)
+            status = pthread_cond_timedwait(&ring->hurried, &ring->lock, &deadline);
+    }
     uint64_t head = ring->head;
     pthread_mutex_unlock(&ring->lock);
     return head;
@@ -108,6 +139,9 @@ bool recorder_ring_drained(struct recorder_ring *ring, const struct timespec *de
     pthread_mutex_lock(&ring->lock);
     uint64_t head = ring->head;
     int status = 0;
+    if (ring->awaited < head)
+        ring->awaited = head;
+    pthread_cond_signal(&ring->hurried);
     while (ring->tail < head && status != ETIMEDOUT)
         status = pthread_cond_timedwait(&ring->emptied, &ring->lock, deadline);
     bool drained = ring->tail >= head;
@@ -120,5 +154,6 @@ void recorder_ring_close(struct recorder_ring *ring)
     pthread_mutex_lock(&ring->lock);
     ring->closed = true;
     pthread_cond_broadcast(&ring->filled);
+    pthread_cond_broadcast(&ring->hurried);
     pthread_mutex_unlock(&ring->lock);
 }

@@ -17,17 +17,19 @@ struct recorder_ring {
     char *bytes;
     size_t capacity;
     uint64_t head, tail; /* bytes ever put in and taken out */
+    uint64_t awaited;    /* up to here somebody waits for `tail` */
+    unsigned linger_ms;  /* how long the consumer waits for more: it is woken once, and not by each record */
     pthread_mutex_t lock;
-    pthread_cond_t filled, emptied;
+    pthread_cond_t filled, hurried, emptied;
     bool closed; /* nothing more will come */
 };
 
-bool recorder_ring_init(struct recorder_ring *ring, size_t capacity); /* false: no memory */
+bool recorder_ring_init(struct recorder_ring *ring, size_t capacity, unsigned linger_ms); /* false: no memory */
 void recorder_ring_release(struct recorder_ring *ring);
 
 bool recorder_ring_put(struct recorder_ring *ring, const void *record, size_t size); /* false: no room */
 
-/* Waits for records; returns the head up to which they may be read, or `tail` if the ring is closed and
+/* Waits for records, and for more of them until linger_ms are over, the ring is half full, or somebody waits; returns the head up to which they may be read, or `tail` if the ring is closed and
  * empty. */
 uint64_t recorder_ring_wait(struct recorder_ring *ring);
 /* Size of the record at `place`, and its bytes, `from` them on. */

@@ -78,6 +78,7 @@ static void put_cycle(struct iso_text *text, const struct iso_polygraph_report *
     }
     struct iso_reported reported = {.axiom = "CYCLE",
                                     .kind = cycle.anomaly,
+                                    .guarantee = cycle.guarantee,
                                     .is_cycle = true,
                                     .tids = tids,
                                     .tid_count = count,

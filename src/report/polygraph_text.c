@@ -111,7 +111,7 @@ static void put_cycle(struct iso_output *output, const struct iso_polygraph_repo
     const struct iso_history *history = report->history;
     iso_output_format(output, "\nCYCLE%s%s: %s\n", cycle.anomaly ? " " : "", cycle.anomaly ? cycle.anomaly : "",
                       explain_anomaly(cycle.anomaly));
-    if (cycle.is_single)
+    if (cycle.is_single && (cycle.guarantee || strcmp(cycle.anomaly, iso_anomaly_name(ISO_G_SINGLE)) != 0))
         iso_output_format(output, "    (G-single%s%s)\n", cycle.guarantee ? "; what is broken is " : "",
                           cycle.guarantee ? cycle.guarantee : "");
     for (uint32_t i = 0; i < cycle.edge_count; i++) {

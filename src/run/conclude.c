@@ -14,7 +14,7 @@ static void put_without_start(const struct iso_join_stats *join, struct iso_text
     uint64_t records = join->without_start + join->readers_without_start;
     iso_text_format(text,
                     "%" PRIu64 " client record%s without a snapshot or start timestamp: record it; or judge at rc, by "
-                    "--to-history FILE and check --level rc FILE",
+                    "--to-history FILE and check --level rc --engine chronos FILE",
                     records, app_plural(records));
 }
 

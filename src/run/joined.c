@@ -9,6 +9,18 @@ enum iso_status app_joined_open(struct app_joined *joined, const char *path, str
     return ISO_OK;
 }
 
+void app_joined_forget_queries(struct iso_history *block)
+{
+    struct iso_ranges *sets = &block->ranges;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < sets->count; i++)
+        if (!(iso_marks_of(block, sets->list[i].transaction) & ISO_MARK_CDC_WRITES))
+            sets->list[kept++] = sets->list[i];
+    sets->count = kept;
+    for (uint32_t t = 0; block->marks && t < block->transaction_count; t++)
+        block->marks[t] = 0;
+}
+
 void app_joined_write(struct app_joined *joined, const struct iso_history *block)
 {
     if (joined->is_open)

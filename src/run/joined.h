@@ -14,6 +14,10 @@ struct app_joined {
 
 enum iso_status app_joined_open(struct app_joined *joined, const char *path, struct iso_error *error);
 
+/* In a file nothing says that the order of a transaction's own writes is not known: of its queries only what they returned
+ * stays. Where it is known the block stays as it is. */
+void app_joined_forget_queries(struct iso_history *block);
+
 /* Takes a block of the joined history, if the file is open. */
 void app_joined_write(struct app_joined *joined, const struct iso_history *block);
 

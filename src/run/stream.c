@@ -38,13 +38,14 @@ static bool on_transactions(void *context, const struct iso_history *block, uint
     return app_rounds_take(&stream->rounds, block, first, count, error);
 }
 
-static void on_joined(void *context, const struct iso_history *block)
+static void on_joined(void *context, struct iso_history *block)
 {
     struct app_stream *stream = context;
+    app_order_keep(&stream->order, block);
+    app_joined_forget_queries(block);
     if (stream->kept.history)
         app_kept_add(stream->kept.history, block, 0, block->transaction_count);
     app_joined_write(&stream->joined, block);
-    app_order_keep(&stream->order, block);
     if (stream->options->any_order)
         app_rounds_keep(&stream->rounds, block, 0, block->transaction_count);
 }

@@ -77,6 +77,7 @@ struct iso_reported_head {
 struct iso_reported {
     struct iso_reported_head head;
     const char *axiom, *kind; /* NULL: not said; a cycle's kind is its "anomaly" */
+    const char *guarantee;    /* of a cycle: the session guarantee that alone is broken; NULL: not said */
     const struct iso_reported_atom *tids;
     struct iso_reported_atom key, session;
     struct iso_reported_value expected, actual;

@@ -10,7 +10,7 @@
 /* A violation's words, which belong to the verdict's own vocabulary. */
 enum { WORD = 20 };
 struct words {
-    char id[WORD], state[WORD], doubtful[WORD], axiom[WORD], kind[WORD];
+    char id[WORD], state[WORD], doubtful[WORD], axiom[WORD], kind[WORD], guarantee[WORD];
 };
 
 /* A text of a location or note, by where it stands in `text`: that moves while it grows. */
@@ -425,6 +425,7 @@ static void read_note(struct iso_reported_reader *reader, void *at)
 static const struct member violation_members[] = {{"axiom", read_axiom, OF_READER(reported.axiom)},
                                                   {"kind", read_vocabulary, OF_READER(words.kind)},
                                                   {"anomaly", read_vocabulary, OF_READER(words.kind)},
+                                                  {"guarantee", read_vocabulary, OF_READER(words.guarantee)},
                                                   {"id", read_vocabulary, OF_READER(words.id)},
                                                   {"state", read_vocabulary, OF_READER(words.state)},
                                                   {"by", read_by, OF_READER(reported.head.by_deadline)},
@@ -475,6 +476,7 @@ static const struct iso_reported *whole_violation(struct iso_reported_reader *re
     reported->head.level = word_or_null(reader->object.level);
     reported->versions_by_commit = reader->object.versions_by_commit;
     reported->kind = word_or_null(words->kind);
+    reported->guarantee = word_or_null(words->guarantee);
     reported->tids = reader->tids;
     reported->edges = reader->edges;
     reported->commits = reader->commits;

@@ -199,6 +199,7 @@ void iso_reported_put_members(struct iso_text *text, const struct iso_reported *
         put_string(text, ",\"anomaly\":", reported->kind);
     else
         put_if_given(text, ",\"kind\":", reported->kind);
+    put_if_given(text, ",\"guarantee\":", reported->guarantee);
     if (!reported->count)
         put_tids(text, reported);
     put_atom(text, ",\"key\":", &reported->key);

@@ -71,9 +71,9 @@ class Maker:
         if kind == 6:
             return "INSERT INTO log (n) VALUES (%s);" % self.pick("v", "x", "1")
         if kind == 7:
-            return "PERFORM 1 FROM t WHERE %s FOR UPDATE;" % self.where()
+            return self.pick("PERFORM 1 FROM t WHERE %s FOR UPDATE;", "UPDATE t SET id = id WHERE %s;") % self.where()
         if kind == 8:
-            return "UPDATE u SET %s;" % self.pick("k = 6 WHERE k = 5", "w = w + 1 WHERE k = 5", "w = 1", "k = NULL WHERE k = 5")
+            return "UPDATE u SET %s;" % self.pick("k = 6 WHERE k = 5", "w = w + 1 WHERE k = 5", "w = 1", "k = NULL WHERE k = 5", "k = k WHERE w = 0")
         if kind == 9:
             return self.pick("GET DIAGNOSTICS v = ROW_COUNT;", "v := %s;" % self.number(),
                              "SELECT count(*) INTO v FROM log;", "SELECT w INTO v FROM u WHERE k = 5 FOR UPDATE;")

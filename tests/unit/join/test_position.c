@@ -98,6 +98,29 @@ static void readers_without_a_snapshot_are_in_the_joined_history_alone(void **st
     join_bench_close(&bench);
 }
 
+/* By its xid one might have written, what the stream knows: an update that met no row did not. */
+static void a_writer_without_a_snapshot_that_wrote_nothing_is_a_reader(void **state)
+{
+    static const struct iso_join_options kept = {.kind = "debezium", .clients = true, .keep_joined = true};
+    struct join_bench bench;
+    struct iso_join_stats stats;
+    (void)state;
+    join_bench_open(&bench, &kept);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'writes':'cdc','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':2,'sid':1,'xid':701,'writes':'cdc','ops':[{'t':'r','k':'t/1','v':1}]}");
+    deliver(&bench, 701, 10, 20, "t/1", "2");
+    join_bench_end(&bench, 700, 0, 30);
+    END(&bench);
+    iso_join_stats(bench.join, &stats);
+    assert_int_equal(stats.unplaced, 0);
+    assert_int_equal(stats.readers_without_start, 1);
+    assert_int_equal(stats.without_start, 1);
+    assert_int_equal(stats.records_gone[ISO_RECORDS_UNPLACED], 1);
+    assert_int_equal(stats.records_gone[ISO_RECORDS_GIVEN], 1);
+    assert_int_equal(iso_join_output(bench.join)->joined.transaction_count, 3); /* what was there at first, and these */
+    join_bench_close(&bench);
+}
+
 static void ties_go_by_the_log(void **state)
 {
     struct join_bench bench;
@@ -454,6 +477,7 @@ int main(void)
         cmocka_unit_test(commits_stand_below_the_first_snapshot_that_sees_them),
         cmocka_unit_test(xids_and_snapshots_stay_in_the_joined_history),
         cmocka_unit_test(readers_without_a_snapshot_are_in_the_joined_history_alone),
+        cmocka_unit_test(a_writer_without_a_snapshot_that_wrote_nothing_is_a_reader),
         cmocka_unit_test(ties_go_by_the_log),
         cmocka_unit_test(transactions_without_record_have_places),
         cmocka_unit_test(snapshots_of_operations_are_their_times),

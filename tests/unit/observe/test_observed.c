@@ -14,7 +14,7 @@ struct talk {
     struct observe_shared shared;
     struct observe_world *world;
     struct observed *observed;
-    char asked[8]; /* types of the messages of the last question */
+    char asked[16]; /* types of the messages of the last questions */
 };
 
 static void note_question(struct talk *talk, const struct iso_text *question)
@@ -181,9 +181,10 @@ static void a_transaction_has_its_position_and_its_xid(void **state)
     completes(&talk, "BEGIN", "T");
     assert_string_equal(talk.asked, ""); /* no snapshot yet */
     selects(&talk, "SELECT k, v FROM kv WHERE k = 7", "7", "5", "T");
+    assert_string_equal(talk.asked, ""); /* but with the next message */
+    asks(&talk, "UPDATE kv SET v = 6 WHERE k = 7");
     answers(&talk, 2, (const char *const[]){"10:12:11", "repeatable read"});
     assert_false(server(&talk, 'Z', "T", 1));
-    asks(&talk, "UPDATE kv SET v = 6 WHERE k = 7");
     completes(&talk, "UPDATE 1", "T");
     selects(&talk, "SELECT k, v FROM kv WHERE k = 8", NULL, NULL, "T");
     assert_string_equal(talk.asked, ""); /* once */
@@ -194,6 +195,29 @@ static void a_transaction_has_its_position_and_its_xid(void **state)
     end(&talk,
         "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"r\",\"row\":\"public.kv/7\",\"cells\":{\"v\":\"5\"}},"
         "{\"t\":\"w\",\"row\":\"public.kv/7\"},{\"t\":\"r\",\"row\":\"public.kv/8\",\"v\":null}],\"xid\":\"15\","
+        "\"snapshot\":\"10:12:11\",\"status\":\"committed\"}\n");
+}
+
+static void both_questions_go_before_a_commit_at_once(void **state)
+{
+    (void)state;
+    struct talk talk;
+    begin(&talk);
+    asks(&talk, "BEGIN ISOLATION LEVEL SERIALIZABLE");
+    completes(&talk, "BEGIN", "T");
+    asks(&talk, "UPDATE kv SET v = 6 WHERE k = 7");
+    completes(&talk, "UPDATE 1", "T");
+    asks(&talk, "COMMIT");
+    assert_string_equal(talk.asked, "PBECCSPBECCS");
+    talk.asked[6] = 0;
+    answers(&talk, 2, (const char *const[]){"10:12:11", "serializable"});
+    assert_false(server(&talk, 'Z', "T", 1));
+    memcpy(talk.asked, "PBECCS", 7);
+    answers(&talk, 1, (const char *const[]){"15"});
+    assert_false(server(&talk, 'Z', "T", 1));
+    completes(&talk, "COMMIT", "I");
+    end(&talk,
+        "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"w\",\"row\":\"public.kv/7\"}],\"xid\":\"15\","
         "\"snapshot\":\"10:12:11\",\"status\":\"committed\"}\n");
 }
 
@@ -308,6 +332,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_transaction_has_its_position_and_its_xid),
+        cmocka_unit_test(both_questions_go_before_a_commit_at_once),
         cmocka_unit_test(at_read_committed_nothing_is_asked_of_a_reader),
         cmocka_unit_test(what_is_not_certain_is_left_out),
         cmocka_unit_test(a_connection_that_is_lost_in_commit_leaves_it_unknown),

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdatomic.h>
@@ -401,6 +402,35 @@ static void refuses_what_it_cannot_say(void **state)
     iso_recorder_free(recorder);
     assert_file(path, "{\"sid\":\"s\",\"tid\":\"s.3\",\"sno\":3,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"2\"}],"
                       "\"status\":\"committed\"}\n");
+    unlink(path);
+}
+
+static void what_lingers_is_written_once_somebody_waits_or_half_is_full(void **state)
+{
+    (void)state;
+    char path[TEST_PATH];
+    const struct iso_recorder_options options = {.buffer_bytes = 4000, .linger_ms = 3600 * 1000};
+    struct iso_recorder *recorder = open_file(path, &options);
+    struct iso_recorder_session *session = iso_recorder_session_new(recorder, "s");
+    for (unsigned i = 1; i <= 20; i++) {
+        one_write(session, "1");
+        assert_int_equal(counts(recorder).written, i - 1);
+        assert_true(iso_recorder_flush(recorder, 60));
+        assert_int_equal(counts(recorder).written, i);
+    }
+    for (int i = 0; i < 30; i++) /* of 80 bytes */
+        one_write(session, "1");
+    while (counts(recorder).written == 20)
+        sched_yield();
+    one_write(session, "2");
+    iso_recorder_session_free(session);
+    iso_recorder_free(recorder);
+    size_t length, lines = 0;
+    char *text = test_read_file(path, &length);
+    for (size_t i = 0; i < length; i++)
+        lines += text[i] == '{' && (!i || text[i - 1] == '\n');
+    assert_int_equal(lines, 51);
+    free(text);
     unlink(path);
 }
 
@@ -802,6 +832,7 @@ int main(void)
         cmocka_unit_test(gives_records_in_band),
         cmocka_unit_test(says_that_the_stream_knows_the_writes),
         cmocka_unit_test(refuses_what_it_cannot_say),
+        cmocka_unit_test(what_lingers_is_written_once_somebody_waits_or_half_is_full),
         cmocka_unit_test(a_full_disk_loses_records_and_nothing_else),
         cmocka_unit_test(a_disk_that_fills_up_keeps_whole_lines),
         cmocka_unit_test(a_file_is_the_users_alone),
