@@ -13,7 +13,7 @@
 #include "history/history_private.h"
 #include "history/index.h"
 
-/* A committed write of a row's key, or a read of one by who deletes rows. */
+/* A committed write of a row's key, or a read behind one of the same transaction. */
 struct touch {
     uint32_t key, transaction, operation;
     uint64_t cts;
@@ -21,8 +21,9 @@ struct touch {
 
 struct touches {
     struct iso_history *history;
-    iso_atom there; /* `true` */
-    bool *is_row;   /* by key: it has cells */
+    iso_atom there;   /* `true` */
+    bool *is_row;     /* by key: it has cells */
+    uint32_t *writer; /* by key: the last transaction that wrote it, + 1 */
     struct touch *list;
     uint32_t count, capacity;
 };
@@ -44,15 +45,6 @@ static void find_rows(struct touches *touches)
     }
 }
 
-static bool deletes_rows(const struct touches *touches, uint32_t t)
-{
-    const struct iso_history *history = touches->history;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-        if (touches->is_row[history->key[o]] && iso_kind_of(history, o) == ISO_DELETE)
-            return true;
-    return false;
-}
-
 static void collect(struct touches *touches)
 {
     const struct iso_history *history = touches->history;
@@ -60,12 +52,13 @@ static void collect(struct touches *touches)
         if (iso_status_of(history, t) != ISO_COMMITTED || !(history->flags[t] & ISO_HAS_CTS) ||
             !(history->flags[t] & ISO_WRITES))
             continue;
-        bool with_reads = deletes_rows(touches, t);
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            if (!touches->is_row[history->key[o]] || (!with_reads && !iso_kind_writes(history->kind[o])))
+            uint32_t key = history->key[o];
+            if (!touches->is_row[key] || (!iso_kind_writes(history->kind[o]) && touches->writer[key] != t + 1))
                 continue;
+            touches->writer[key] = t + 1;
             ISO_GROW(touches->list, touches->count, touches->capacity);
-            touches->list[touches->count++] = (struct touch){history->key[o], t, o, history->cts[t]};
+            touches->list[touches->count++] = (struct touch){key, t, o, history->cts[t]};
         }
     }
 }
@@ -90,18 +83,12 @@ static bool starts_there(const struct touches *touches, uint32_t key)
 }
 
 /* What the operations from `first` to before `end`, one transaction's of one key, leave there. */
-static bool leaves(const struct touches *touches, uint32_t first, uint32_t end, iso_atom *value)
+static iso_atom left_by(const struct touches *touches, uint32_t first, uint32_t end)
 {
     const struct iso_history *history = touches->history;
-    bool writes = false;
-    for (uint32_t i = first; i < end; i++) {
-        uint32_t o = touches->list[i].operation;
-        if (!iso_kind_writes(history->kind[o]))
-            continue;
-        writes = true;
-        *value = history->value[o];
-    }
-    return writes;
+    while (end > first + 1 && !iso_kind_writes(history->kind[touches->list[end - 1].operation]))
+        end--;
+    return history->value[touches->list[end - 1].operation];
 }
 
 /* Whether they only touch a row that is there: writes of `true`, deletions with one behind them, and reads that see so. */
@@ -109,16 +96,14 @@ static bool only_touch(const struct touches *touches, uint32_t first, uint32_t e
 {
     const struct iso_history *history = touches->history;
     iso_atom now = ISO_ABSENT;
-    bool has_written = false;
     for (uint32_t i = first; i < end; i++) {
         uint32_t o = touches->list[i].operation;
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_WRITE || kind == ISO_DELETE) {
-            has_written = true;
             now = kind == ISO_WRITE ? history->value[o] : ISO_ABSENT;
             if (kind == ISO_WRITE && now != touches->there)
                 return false;
-        } else if (kind != ISO_READ || (has_written && history->value[o] != now)) {
+        } else if (kind != ISO_READ || history->value[o] != now) {
             return false;
         }
     }
@@ -130,14 +115,10 @@ static void read_run(const struct touches *touches, uint32_t first, uint32_t end
 {
     struct iso_history *history = touches->history;
     uint32_t t = touches->list[first].transaction;
-    bool has_written = false;
     if (!was_there || !(history->flags[t] & ISO_HAS_STS) || since > history->sts[t] || !only_touch(touches, first, end))
         return;
     for (uint32_t i = first; i < end; i++) {
         uint32_t o = touches->list[i].operation;
-        has_written |= iso_kind_writes(history->kind[o]);
-        if (!has_written)
-            continue;
         history->kind[o] = ISO_READ;
         history->value[o] = touches->there;
     }
@@ -161,9 +142,7 @@ static void read_all(const struct touches *touches)
         bool is_shared = end < touches->count && touches->list[end].key == touch->key &&
                          touches->list[end].cts == touch->cts; /* another's of the same place */
         is_shared |= !is_first && touch[-1].cts == touch->cts;
-        iso_atom left;
-        if (!leaves(touches, i, end, &left))
-            continue;
+        iso_atom left = left_by(touches, i, end);
         if (!is_shared)
             read_run(touches, i, end, was_there, since);
         was_there = left == touches->there;
@@ -177,6 +156,7 @@ void iso_history_read_touches(struct iso_history *history)
     if (!iso_atoms_find(&history->atoms, "true", 4, &touches.there))
         return;
     touches.is_row = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *touches.is_row);
+    touches.writer = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *touches.writer);
     find_rows(&touches);
     collect(&touches);
     if (touches.count)
@@ -184,4 +164,5 @@ void iso_history_read_touches(struct iso_history *history)
     read_all(&touches);
     iso_free(touches.list);
     iso_free(touches.is_row);
+    iso_free(touches.writer);
 }

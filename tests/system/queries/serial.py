@@ -4,7 +4,8 @@ what it returned, each read find its row or not, and the writers of each row kee
 
 A query is placed by its snapshot: where a row has a state again that it had before, an order that the snapshots exclude may
 explain the results as well; such histories are only checked for what no order explains. Of counts, sums and rows without keys
-each row must be to them what it was; a least or greatest value must be the same. Each answer's evidence must be confirmed, and
+each row must be to them what it was; a least or greatest value must be the same; where several rows had it, the answer
+may be undecided, and where it passes from one row to another an order that the snapshots exclude may explain it. Each answer's evidence must be confirmed, and
 each violation explained.
 
     serial.py PROGRAM HISTORIES SEED
@@ -176,6 +177,31 @@ def returns(states, committed):
             any(comes_back(states, query[1]) for query in queries_of(committed)))
 
 
+def has_twins(committed):
+    """Whether several rows had a least or greatest value, so that a query of it stands only where one of them keeps it."""
+    return any(operation[1][0] in EXTREMES and
+               sum(adds(*operation[1], value) == [operation[2]] for value in operation[3].values()) > 1 for operation in queries_of(committed))
+
+
+def passes_on(initial, committed):
+    """Whether a least or greatest value is once that of some rows, and once that of others."""
+    rows, states = dict(initial), [dict(initial)]
+    for transaction in sorted(committed, key=lambda transaction: transaction.cts):
+        for row in transaction.wrote:
+            rows.pop(row, None)
+            if row in transaction.view:
+                rows[row] = transaction.view[row]
+        states.append(dict(rows))
+    for operation in queries_of(committed):
+        owners = {}
+        for state in states if operation[1][0] in EXTREMES else []:
+            value = ask(state, operation[1])
+            owners.setdefault(value, set()).add(tuple(row for row in ROWS if row in state and adds(*operation[1], state[row]) == [value]))
+        if any(len(rows) > 1 for rows in owners.values()):
+            return True
+    return False
+
+
 def isochron(*arguments):
     return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True)
 
@@ -208,13 +234,15 @@ def check(folder, seed, seen):
     outcome, faults = judge(folder, records)
     expected = "holds" if any(explains(initial, order) for order in itertools.permutations(committed)) else "violated"
     seen[expected] += 1
-    if outcome != expected and not (outcome == "violated" and returns(states, committed)):
+    if outcome == "undecided" and has_twins(committed):
+        seen["undecided"] += 1
+    elif outcome != expected and not (outcome == "violated" and (returns(states, committed) or passes_on(initial, committed))):
         faults.append(f"{outcome}, and all orders together say: {expected}")
     return [f"seed {seed}: {fault}\n" + "\n".join(map(json.dumps, records)) for fault in faults]
 
 
 def main():
-    seen, faults = {"holds": 0, "violated": 0}, []
+    seen, faults = {"holds": 0, "violated": 0, "undecided": 0}, []
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(SEED, SEED + HISTORIES):
             faults += check(folder, seed, seen)
@@ -222,7 +250,7 @@ def main():
         print("\n".join("# " + line for line in fault.splitlines()))
     good = not faults and seen["violated"] >= HISTORIES // 100
     print("ok" if good else "not ok", f"1 - {HISTORIES} histories with queries say at ser what all orders say:",
-          f"{seen['violated']} violated")
+          f"{seen['violated']} violated; {seen['undecided']} undecided, for a least value that several rows had")
     print("1..1")
     return 0 if good else 1
 
