@@ -4,6 +4,7 @@
 
 #include "aion/aion.h"
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "chronos/chronos.h"
 #include "judge/split.h"
 #include "iso/weak.h"
@@ -96,6 +97,26 @@ enum iso_status iso_judge_check_options(const struct iso_judge_options *options,
 
 /* ---- by timestamps ---- */
 
+/* The engine, and beside it what queries did not find: each has a verdict of its own. */
+struct beside {
+    const struct iso_history *history;
+    const struct iso_check_options *times;
+    bool is_aion;
+    struct iso_verdict *verdict, asked;
+    enum iso_status status;
+    struct iso_error *error;
+};
+
+static void judge_part(void *context, unsigned part)
+{
+    struct beside *beside = context;
+    if (part)
+        judge_queries(beside->times->level, beside->times->threads, &beside->asked);
+    else
+        beside->status = (beside->is_aion ? iso_aion_check : iso_chronos_check)(beside->history, beside->times,
+                                                                                beside->verdict, beside->error);
+}
+
 static enum iso_status judge_times(const struct iso_judge_options *options, struct iso_check_options times,
                                    struct iso_judgement *judgement, struct iso_error *error)
 {
@@ -104,10 +125,19 @@ static enum iso_status judge_times(const struct iso_judge_options *options, stru
     iso_verdict_init(verdict, judgement->history, times.level, times.max_violations);
     judgement->has_verdict = true;
     verdict->versions_by_commit = times.overlaps;
-    if ((is_aion ? iso_aion_check : iso_chronos_check)(judgement->history, &times, verdict, error) != ISO_OK)
-        return error->status;
-    if (iso_history_has_queries(judgement->history))
-        judge_queries(times.level, verdict);
+    struct beside beside = {
+        .history = judgement->history, .times = &times, .is_aion = is_aion, .verdict = verdict, .error = error};
+    bool has_queries = iso_history_has_queries(judgement->history);
+    iso_verdict_init(&beside.asked, judgement->history, times.level, times.max_violations);
+    if (has_queries && times.threads > 1)
+        iso_parallel(2, judge_part, &beside);
+    else
+        for (unsigned part = 0; part < 1u + has_queries; part++)
+            judge_part(&beside, part);
+    judge_count_queries(verdict, &beside.asked);
+    iso_verdict_merge(verdict, &beside.asked);
+    if (beside.status != ISO_OK)
+        return beside.status;
     iso_verdict_conclude(verdict, options->allow_unjudged);
     iso_verdict_cut(verdict, times.max_per_key);
     judgement->outcome = verdict->outcome;

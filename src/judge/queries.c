@@ -95,12 +95,10 @@ static void leave_queries(struct iso_verdict *verdict)
             continue;
         verdict->unjudged[ISO_UNJUDGED_ROW_SETS]++;
         verdict->reads_unjudged++;
-        verdict->reads_judged -= verdict->reads_judged > 0;
     }
 }
 
-/* The header of each query is a read that engines count as judged: it stands for the query, which is not. */
-void judge_queries(enum iso_level level, struct iso_verdict *verdict)
+void judge_queries(enum iso_level level, uint32_t threads, struct iso_verdict *verdict)
 {
     if (level != ISO_SI && level != ISO_SER && level != ISO_PC) {
         leave_queries(verdict);
@@ -111,6 +109,7 @@ void judge_queries(enum iso_level level, struct iso_verdict *verdict)
     struct asking asking = {.verdict = verdict};
     judge_know_columns(&asked);
     asked.level = level == ISO_SER ? ISO_SER : ISO_SI;
+    asked.shards = threads;
     asked.scan_limit = verdict->history->ranges.limit;
     asked.on_finding = take_finding;
     asked.context = &asking;
@@ -122,7 +121,13 @@ void judge_queries(enum iso_level level, struct iso_verdict *verdict)
         verdict->unjudged[reason] += stats.reasons[reason];
         verdict->reads_unjudged += stats.reasons[reason];
     }
-    verdict->reads_judged -= stats.unjudged < verdict->reads_judged ? stats.unjudged : verdict->reads_judged;
+}
+
+/* The header of each query is a read that engines count as judged: it stands for the query, which is not. */
+void judge_count_queries(struct iso_verdict *verdict, const struct iso_verdict *asked)
+{
+    uint64_t unjudged = asked->reads_unjudged;
+    verdict->reads_judged -= unjudged < verdict->reads_judged ? unjudged : verdict->reads_judged;
 }
 
 void judge_leave_queries(const struct iso_history *history, bool allow_unjudged, struct iso_polygraph_result *result)

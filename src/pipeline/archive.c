@@ -8,7 +8,7 @@
 #include "history/archive.h"
 #include "join/archive.h"
 #include "pipeline/pipeline_private.h"
-#include "rowsets/rowsets.h"
+#include "rowsets/shards.h"
 
 /* In their order: origins name inputs by number. */
 static void archive_inputs(struct iso_archive *archive, struct iso_inputs *inputs)
@@ -179,7 +179,7 @@ static void archive_queries(struct iso_archive *archive, struct iso_pipeline *pi
     archive_reported(archive, &pipeline->queries.reported);
     ISO_ARCHIVE_ANY(archive, "queries->again", ISO_ARCHIVE_HEAP, pipeline->queries.again, pipeline->queries.again_count,
                     pipeline->queries.again_capacity);
-    iso_rowsets_archive(archive, pipeline->queries.engine);
+    iso_rowsets_shards_archive(archive, pipeline->queries.engine);
 }
 
 void iso_pipeline_archive(struct iso_archive *archive, struct iso_pipeline *pipeline)

@@ -211,6 +211,7 @@ enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, stru
     }
     if (out->joined.transaction_count && pipeline->options.on_joined)
         pipeline->options.on_joined(pipeline->options.context, &out->joined);
+    pipeline_queries_flush(pipeline);
     iso_join_drained(pipeline->join);
     return error->status;
 }

@@ -95,6 +95,7 @@ void pipeline_queries_start(struct iso_pipeline *pipeline, const struct iso_hist
 void pipeline_queries_block(struct iso_pipeline *pipeline, const struct iso_history *block);
 void pipeline_queries_add(void *context, const struct iso_history *block,
                           uint32_t transaction); /* the engine's callback, as in struct iso_aion_options */
+void pipeline_queries_flush(struct iso_pipeline *pipeline);
 void pipeline_queries_initial(struct iso_pipeline *pipeline, iso_atom key, iso_atom value);
 void pipeline_queries_altered(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom table,
                               uint64_t cts);

@@ -10,7 +10,7 @@
 
 #include "base/cell_key.h"
 #include "base/memory.h"
-#include "rowsets/rowsets.h"
+#include "rowsets/shards.h"
 
 /* ---- what is known of columns ---- */
 
@@ -165,17 +165,19 @@ void pipeline_queries_name(struct iso_aion_event *event)
 void pipeline_need_queries(struct iso_pipeline *pipeline)
 {
     struct iso_rowsets_options options;
-    if (pipeline->queries.engine)
-        return;
+    if (pipeline->queries.engine || iso_aion_holds(pipeline->options.engine.level))
+        return; /* the rows of a query may be of several moments */
     iso_rowsets_options_init(&options);
     options.level = pipeline->options.seeks_order ? ISO_SI : pipeline->options.engine.level;
     options.retention = pipeline->options.engine.retention;
     options.scan_limit = pipeline->options.scan_limit;
     options.initial_is_known = !pipeline->join || iso_join_initial_is_known(pipeline->join);
     options.ranges = pipeline->queries.of_ranges;
+    options.shards = pipeline->options.engine.shards;
     options.on_finding = report_finding;
     know_columns(pipeline, &options);
-    pipeline->queries.engine = iso_rowsets_new(&options);
+    pipeline->queries.engine =
+        iso_rowsets_shards_new(&options, pipeline->options.engine.run, pipeline->options.engine.runner);
 }
 
 void iso_pipeline_imply_queries(struct iso_pipeline *pipeline, struct iso_history *finished)
@@ -190,7 +192,7 @@ void iso_pipeline_imply_queries(struct iso_pipeline *pipeline, struct iso_histor
 void pipeline_queries_midway(struct iso_pipeline *pipeline)
 {
     if (pipeline->queries.of_ranges)
-        iso_rowsets_unknown_keys(pipeline->queries.engine);
+        iso_rowsets_shards_unknown_keys(pipeline->queries.engine);
 }
 
 /* What keys start with, as it was given. */
@@ -204,11 +206,11 @@ void pipeline_queries_start(struct iso_pipeline *pipeline, const struct iso_hist
     if (!pipeline->queries.engine)
         return;
     if (initial->initial_value != ISO_ABSENT)
-        iso_rowsets_unknown_keys(pipeline->queries.engine);
-    iso_rowsets_block(pipeline->queries.engine, initial);
+        iso_rowsets_shards_unknown_keys(pipeline->queries.engine);
+    iso_rowsets_shards_block(pipeline->queries.engine, initial);
     for (uint32_t i = 0; i < initial->initial_count; i++)
-        iso_rowsets_initial(pipeline->queries.engine, initial->key_atom[initial->initial_key[i]],
-                            initial->initial_of_key[i], initial->initial_is_append[i]);
+        iso_rowsets_shards_initial(pipeline->queries.engine, initial->key_atom[initial->initial_key[i]],
+                                   initial->initial_of_key[i], initial->initial_is_append[i]);
 }
 
 /* Whether a record of the block has rows with cells, or queries. */
@@ -225,7 +227,7 @@ void pipeline_queries_block(struct iso_pipeline *pipeline, const struct iso_hist
     if (!pipeline->queries.engine && !pipeline->join && has_rows(block))
         pipeline_need_queries(pipeline);
     if (pipeline->queries.engine)
-        iso_rowsets_block(pipeline->queries.engine, block);
+        iso_rowsets_shards_block(pipeline->queries.engine, block);
 }
 
 /* The transaction's next query from set `*next` on; NULL: there are no more. */
@@ -244,17 +246,18 @@ static bool start_is_settled(struct iso_pipeline *pipeline)
 {
     if (!pipeline->queries.is_whole && (!pipeline->join || iso_join_initial_is_known(pipeline->join))) {
         pipeline->queries.is_whole = true;
-        iso_rowsets_whole(pipeline->queries.engine);
+        iso_rowsets_shards_whole(pipeline->queries.engine);
     }
     return pipeline->queries.is_whole || iso_join_start_is_settled(pipeline->join);
 }
 
-/* No source has cells: of its rows nothing is kept. */
+/* No source has cells: of its rows nothing is kept. Or the level says nothing of them. */
 static void leave(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t transaction)
 {
     uint32_t end, next = iso_history_sets_of(block, transaction, &end);
     while (iso_status_of(block, transaction) == ISO_COMMITTED && next_query(block, &next, end)) {
-        pipeline->stats.excused[ISO_UNJUDGED_COLUMN]++;
+        pipeline->stats
+            .excused[iso_aion_holds(pipeline->options.engine.level) ? ISO_UNJUDGED_ROW_SETS : ISO_UNJUDGED_COLUMN]++;
         pipeline->stats.excused_reads++;
     }
 }
@@ -266,13 +269,20 @@ void pipeline_queries_add(void *context, const struct iso_history *block, uint32
         leave(pipeline, block, transaction);
         return;
     }
-    iso_rowsets_add(pipeline->queries.engine, transaction);
+    iso_rowsets_shards_add(pipeline->queries.engine, transaction);
+}
+
+/* The block is about to change. */
+void pipeline_queries_flush(struct iso_pipeline *pipeline)
+{
+    if (pipeline->queries.engine)
+        iso_rowsets_shards_flush(pipeline->queries.engine);
 }
 
 void pipeline_queries_initial(struct iso_pipeline *pipeline, iso_atom key, iso_atom value)
 {
     if (pipeline->queries.engine)
-        iso_rowsets_initial(pipeline->queries.engine, key, value, false);
+        iso_rowsets_shards_initial(pipeline->queries.engine, key, value, false);
 }
 
 void pipeline_queries_altered(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom table,
@@ -283,20 +293,20 @@ void pipeline_queries_altered(struct iso_pipeline *pipeline, const struct iso_at
     if (!pipeline->queries.engine)
         return;
     name.at = iso_atom_text(atoms, table, buffer, &name.length);
-    iso_rowsets_altered(pipeline->queries.engine, name, cts);
+    iso_rowsets_shards_altered(pipeline->queries.engine, name, cts);
 }
 
 void pipeline_queries_resolve(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom tid,
                               bool committed, uint64_t cts)
 {
     if (pipeline->queries.engine)
-        iso_rowsets_resolve(pipeline->queries.engine, atoms, tid, committed, cts);
+        iso_rowsets_shards_resolve(pipeline->queries.engine, atoms, tid, committed, cts);
 }
 
 void pipeline_queries_watermark(struct iso_pipeline *pipeline, uint64_t watermark)
 {
     if (pipeline->queries.engine && start_is_settled(pipeline))
-        iso_rowsets_watermark(pipeline->queries.engine, watermark);
+        iso_rowsets_shards_watermark(pipeline->queries.engine, watermark);
 }
 
 /* Row sets have at most this part of the memory that there is. */
@@ -305,20 +315,20 @@ enum { PART = 2 };
 uint64_t pipeline_queries_bytes(void *context)
 {
     const struct iso_pipeline *pipeline = context;
-    return pipeline->queries.engine ? iso_rowsets_bytes(pipeline->queries.engine) : 0;
+    return pipeline->queries.engine ? iso_rowsets_shards_bytes(pipeline->queries.engine) : 0;
 }
 
 void pipeline_queries_floor(void *context, uint64_t floor)
 {
     const struct iso_pipeline *pipeline = context;
     if (pipeline->queries.engine && floor > 1)
-        iso_rowsets_forget(pipeline->queries.engine, floor - 1);
+        iso_rowsets_shards_forget(pipeline->queries.engine, floor - 1);
 }
 
 void pipeline_queries_clock(struct iso_pipeline *pipeline, uint64_t now)
 {
     if (pipeline->queries.engine)
-        iso_rowsets_clock(pipeline->queries.engine, now, 0);
+        iso_rowsets_shards_clock(pipeline->queries.engine, now, 0);
 }
 
 void pipeline_queries_tick(struct iso_pipeline *pipeline, uint64_t now)
@@ -327,13 +337,13 @@ void pipeline_queries_tick(struct iso_pipeline *pipeline, uint64_t now)
         return;
     pipeline_queries_floor(pipeline, iso_aion_floor(pipeline->engine));
     if (pipeline->options.engine.finality_timeout_ms)
-        iso_rowsets_clock(pipeline->queries.engine, now, pipeline->options.engine.finality_timeout_ms);
+        iso_rowsets_shards_clock(pipeline->queries.engine, now, pipeline->options.engine.finality_timeout_ms);
 }
 
 void pipeline_queries_fit(struct iso_pipeline *pipeline)
 {
     if (pipeline->queries.engine && pipeline->memory_limit)
-        iso_rowsets_fit(pipeline->queries.engine, pipeline->memory_limit / PART);
+        iso_rowsets_shards_fit(pipeline->queries.engine, pipeline->memory_limit / PART);
 }
 
 void pipeline_queries_end(struct iso_pipeline *pipeline)
@@ -341,7 +351,7 @@ void pipeline_queries_end(struct iso_pipeline *pipeline)
     if (!pipeline->queries.engine)
         return;
     start_is_settled(pipeline);
-    iso_rowsets_end(pipeline->queries.engine);
+    iso_rowsets_shards_end(pipeline->queries.engine);
 }
 
 /* ---- figures ---- */
@@ -351,7 +361,7 @@ void pipeline_queries_correct(const struct iso_pipeline *pipeline, struct iso_pi
     struct iso_rowsets_stats sets;
     if (!pipeline->queries.engine)
         return;
-    iso_rowsets_stats(pipeline->queries.engine, &sets);
+    iso_rowsets_shards_stats(pipeline->queries.engine, &sets);
     for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
         stats->unjudged[reason] += sets.reasons[reason];
     uint64_t headers = sets.unjudged - sets.unjudged_ranges;
@@ -366,14 +376,14 @@ void pipeline_queries_open(const struct iso_pipeline *pipeline, uint64_t *waitin
 {
     struct iso_rowsets_stats sets = {.queries = 0};
     if (pipeline->queries.engine)
-        iso_rowsets_stats(pipeline->queries.engine, &sets);
+        iso_rowsets_shards_stats(pipeline->queries.engine, &sets);
     *waiting = sets.waiting + sets.held - sets.open_ranges;
     *unjudged = sets.unjudged - sets.unjudged_ranges;
 }
 
 void queries_release(struct queries *queries)
 {
-    iso_rowsets_free(queries->engine);
+    iso_rowsets_shards_free(queries->engine);
     id_set_release(&queries->reported.ids);
     iso_atoms_release(&queries->texts);
     iso_free(queries->again);

@@ -2,7 +2,7 @@
 #include <assert.h>
 
 #include "pipeline/pipeline_private.h"
-#include "rowsets/rowsets.h"
+#include "rowsets/shards.h"
 
 #ifdef ISO_VALIDATE
 
@@ -54,7 +54,7 @@ void pipeline_validate(const struct iso_pipeline *pipeline)
     validate_altered(&pipeline->altered);
     findings_validate(&pipeline->reports.findings);
     if (pipeline->queries.engine)
-        iso_rowsets_validate(pipeline->queries.engine);
+        iso_rowsets_shards_validate(pipeline->queries.engine);
 }
 
 #else

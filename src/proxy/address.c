@@ -45,20 +45,29 @@ static struct addrinfo *unix_address(const char *path, const char *option, struc
     return NULL;
 }
 
-struct addrinfo *address_resolve(const char *text, const char *option, bool listens, struct iso_error *error)
+void address_host(const char *text, char host[ADDRESS_HOST_MOST])
 {
-    char host[256] = "127.0.0.1";
-    if (*text == '/')
-        return unix_address(text, option, error);
-    const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
+    const char *colon = strrchr(text, ':');
     size_t length = colon ? (size_t)(colon - text) : 0;
     bool is_bracketed = length > 1 && *text == '[' && colon[-1] == ']';
-    bool is_fine = (!colon || length) && length < sizeof host && *port && strlen(port) < 6 &&
-                   strspn(port, "0123456789") == strlen(port);
-    if (is_fine && length) {
+    if (*text == '/' || length >= ADDRESS_HOST_MOST) {
+        *host = 0;
+    } else if (!length) {
+        memcpy(host, "127.0.0.1", 10);
+    } else {
         memcpy(host, text + is_bracketed, length - 2 * is_bracketed);
         host[length - 2 * is_bracketed] = 0;
     }
+}
+
+struct addrinfo *address_resolve(const char *text, const char *option, bool listens, struct iso_error *error)
+{
+    char host[ADDRESS_HOST_MOST];
+    if (*text == '/')
+        return unix_address(text, option, error);
+    const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
+    address_host(text, host);
+    bool is_fine = colon != text && *host && *port && strlen(port) < 6 && strspn(port, "0123456789") == strlen(port);
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = (listens ? AI_PASSIVE : 0) | AI_NUMERICSERV},
                     *found = NULL;
     int failed = is_fine ? getaddrinfo(host, port, &hints, &found) : 0;

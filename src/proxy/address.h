@@ -11,6 +11,10 @@
 struct addrinfo *address_resolve(const char *text, const char *option, bool listens, struct iso_error *error);
 void address_free(struct addrinfo *address); /* NULL is allowed */
 
+/* The host of an address, without its port; "" if it has none (a Unix socket). */
+enum { ADDRESS_HOST_MOST = 256 };
+void address_host(const char *text, char host[ADDRESS_HOST_MOST]);
+
 /* A socket that listens; -1 on error. A Unix socket replaces one that a dead process left, and nothing else. */
 int address_listen(const struct addrinfo *address, const char *text, const char *option, int backlog, bool nonblocking,
                    struct iso_error *error);

@@ -1,7 +1,9 @@
 #include "proxy/link.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/err.h>
+#include <openssl/x509v3.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -115,13 +117,23 @@ void link_shut(struct link *link)
     shutdown(link->fd, SHUT_WR);
 }
 
+/* The certificate is to name the host; the name is told, so that a server of many can choose its own. */
+static bool expect_host(SSL *tls, const char *host)
+{
+    unsigned char address[16];
+    SSL_set_hostflags(tls, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    if (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1)
+        return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls), host);
+    return SSL_set_tlsext_host_name(tls, host) && SSL_set1_host(tls, host);
+}
+
 bool link_start_tls(struct link *link, SSL_CTX *context, bool accepts, const char *host)
 {
     link->tls = SSL_new(context);
     if (!link->tls || !SSL_set_fd(link->tls, link->fd))
         return false;
-    if (host && !accepts)
-        SSL_set_tlsext_host_name(link->tls, host);
+    if (host && !expect_host(link->tls, host))
+        return false;
     SSL_set_mode(link->tls, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     if (accepts)
         SSL_set_accept_state(link->tls);
@@ -140,4 +152,10 @@ enum link_result link_shake(struct link *link)
         return LINK_OK;
     }
     return tls_result(link, result) == LINK_AGAIN ? LINK_AGAIN : LINK_FAILED;
+}
+
+const char *link_tls_trouble(const struct link *link)
+{
+    long result = SSL_get_verify_result(link->tls);
+    return result == X509_V_OK ? NULL : X509_verify_cert_error_string(result);
 }

@@ -43,8 +43,11 @@ static inline bool link_waits(const struct link *link)
 /* Nothing more will be sent, once all that waits is. */
 void link_shut(struct link *link);
 
-/* Begins TLS, as who accepts or who connects; link_shake goes on with it. */
+/* Begins TLS, as who accepts or who connects; link_shake goes on with it. `host` is who must be at the other end, if the context
+ * verifies; NULL: anybody. */
 bool link_start_tls(struct link *link, SSL_CTX *context, bool accepts, const char *host);
 enum link_result link_shake(struct link *link);
+const char *
+link_tls_trouble(const struct link *link); /* why the certificate was not taken; NULL: it was something else */
 
 #endif

@@ -17,13 +17,15 @@
 #include "base/memory.h"
 #include "cli/log.h"
 #include "observe/observed.h"
+#include "proxy/address.h"
 #include "proxy/link.h"
 #include "wire/cursor.h"
+#include "wire/offer.h"
 #include "wire/put.h"
 
 enum { EVENTS = 128, ACCEPTS = 64, READS = 8, STARTUP_MOST = 10000, PAUSE_MS = 100, ROUND_MS = 1000 };
 enum { SILENT_SECONDS = 60 }; /* what a server gives a client for its first messages, too */
-enum { CODE_CANCEL = 80877102, CODE_TLS = 80877103, CODE_GSS = 80877104 };
+enum { CODE_CANCEL = 80877102, CODE_TLS = 80877103, CODE_GSS = 80877104, TLS_HANDSHAKE = 22 };
 
 enum stage {
     STAGE_FIRST,        /* the client has not said anything whole: the server knows nothing of it */
@@ -45,8 +47,9 @@ struct session {
     struct observed *observed;
     const struct addrinfo *address; /* that is tried */
     uint64_t number;
-    int64_t since; /* seconds: when it began */
-    bool strips;   /* the server's open message is an answer to a question of ours */
+    int64_t since;      /* seconds: when it began */
+    bool strips;        /* the server's open message is an answer to a question of ours */
+    bool hides_binding; /* the server has not said yet how it authenticates */
     bool is_dead;
     struct session *previous, *next;
 };
@@ -55,6 +58,8 @@ struct loop {
     struct loop_settings settings;
     struct loop_counts counts;
     struct observe_world *world;
+    char server_host[ADDRESS_HOST_MOST];
+    bool verifies; /* the server's certificate */
     int epoll, bell;
     pthread_t thread;
     bool started, stops;
@@ -185,6 +190,16 @@ static void become_raw(struct loop *loop, struct session *session)
         iso_text_release(&session->held);
 }
 
+static void become_encrypted(struct loop *loop, struct session *session)
+{
+    if (!atomic_load_explicit(&loop->counts.sessions_encrypted, memory_order_relaxed))
+        app_log_warning("session %llu is encrypted between client and server, and so are all that ask for it: they are "
+                        "not recorded; expected --tls-certificate and --tls-key, --tls refuse, or sslmode=disable",
+                        (unsigned long long)session->number);
+    count(&loop->counts.sessions_encrypted, 1);
+    become_raw(loop, session);
+}
+
 /* ---- the server ---- */
 
 static void connect_server(struct loop *loop, struct session *session)
@@ -243,14 +258,24 @@ static void is_connected(struct loop *loop, struct session *session)
     }
 }
 
+static void end_untrusted(struct loop *loop, struct session *session)
+{
+    const char *trouble = link_tls_trouble(&session->server);
+    char text[400];
+    snprintf(text, sizeof text, "isochron-proxy: TLS with the server failed: %s; expected a certificate%s%s%s",
+             trouble ? trouble : "no handshake", loop->verifies ? " for " : "", loop->verifies ? loop->server_host : "",
+             loop->verifies ? " that --server-ca signs" : "");
+    app_log_warning("session %llu: %s", (unsigned long long)session->number, text + sizeof "isochron-proxy: " - 1);
+    end_with_error(loop, session, text);
+}
+
 static void shake_server(struct loop *loop, struct session *session)
 {
     enum link_result result = link_shake(&session->server);
     if (result == LINK_OK)
         reach_server(loop, session);
     else if (result == LINK_FAILED)
-        end_with_error(loop, session,
-                       "isochron-proxy: TLS with the server failed: expected a certificate that --server-ca signs");
+        end_untrusted(loop, session);
 }
 
 static void take_tls_answer(struct loop *loop, struct session *session)
@@ -261,7 +286,8 @@ static void take_tls_answer(struct loop *loop, struct session *session)
     if (result == LINK_AGAIN)
         return;
     if (result != LINK_OK || answer != 'S' ||
-        !link_start_tls(&session->server, loop->settings.to_server, false, loop->settings.server_name)) {
+        !link_start_tls(&session->server, loop->settings.to_server, false,
+                        *loop->server_host ? loop->server_host : NULL)) {
         end_with_error(loop, session, "isochron-proxy: the server does not speak TLS, which --server-tls asks for");
         return;
     }
@@ -332,6 +358,7 @@ static void take_client_bytes(struct loop *loop, struct session *session, uint8_
 static void begin_run(struct loop *loop, struct session *session, uint32_t length)
 {
     const uint8_t *body = (const uint8_t *)session->held.bytes + 8;
+    session->hides_binding = session->server.tls && !session->client.tls;
     if (observe_is_on(loop->settings.shared) && !is_replication(body, length - 8)) {
         session->observed = observed_new(loop->world, session->number, body, length - 8);
         wire_reader_init(&session->from_client, OBSERVE_CLIENT_MOST);
@@ -353,9 +380,18 @@ static bool encrypts(uint32_t code)
     return code == CODE_TLS || code == CODE_GSS;
 }
 
+/* TLS without being asked for (PostgreSQL 17): between client and server, if that is how TLS is done here. */
+static bool begins_tls(const struct loop *loop, const struct session *session)
+{
+    return session->held.used && *session->held.bytes == TLS_HANDSHAKE && loop->settings.tls == LOOP_TLS_PASS &&
+           !loop->settings.to_server;
+}
+
 /* The length of the first message that is held; 0: it is not whole, or the session is over. */
 static uint32_t whole_first(struct loop *loop, struct session *session)
 {
+    if (begins_tls(loop, session))
+        return (uint32_t)session->held.used;
     if (session->held.used < 4)
         return 0;
     const uint8_t *held = (const uint8_t *)session->held.bytes;
@@ -374,6 +410,10 @@ static void take_startup(struct loop *loop, struct session *session)
         uint32_t length = whole_first(loop, session);
         if (!length)
             return;
+        if (begins_tls(loop, session)) {
+            become_encrypted(loop, session);
+            return;
+        }
         uint32_t code = wire_number((const uint8_t *)session->held.bytes + 4);
         if (encrypts(code) && (loop->settings.tls != LOOP_TLS_PASS || session->server.tls)) {
             answer_tls(loop, session, code == CODE_GSS || loop->settings.tls == LOOP_TLS_PASS);
@@ -398,15 +438,10 @@ static void take_answer(struct loop *loop, struct session *session, const uint8_
         take_startup(loop, session);
         return;
     }
-    if (*bytes != 'E') {
-        if (!atomic_load_explicit(&loop->counts.sessions_encrypted, memory_order_relaxed))
-            app_log_warning(
-                "session %llu is encrypted between client and server, and so are all that ask for it: they are "
-                "not recorded; expected --tls-certificate and --tls-key, --tls refuse, or sslmode=disable",
-                (unsigned long long)session->number);
-        count(&loop->counts.sessions_encrypted, 1);
-    }
-    become_raw(loop, session);
+    if (*bytes == 'E')
+        become_raw(loop, session);
+    else
+        become_encrypted(loop, session);
 }
 
 /* ---- messages ---- */
@@ -515,6 +550,8 @@ static void take_client(struct loop *loop, struct session *session, size_t size)
 
 static void take_server(struct loop *loop, struct session *session, size_t size)
 {
+    if (session->hides_binding)
+        size = wire_hide_binding(loop->bytes, size, &session->hides_binding);
     if (session->stage == STAGE_ANSWER)
         take_answer(loop, session, loop->bytes, size);
     else if (session->stage == STAGE_RUN)
@@ -719,6 +756,8 @@ struct loop *loop_new(const struct loop_settings *settings, struct iso_error *er
 {
     struct loop *loop = iso_allocate_zeroed(1, sizeof *loop);
     loop->settings = *settings;
+    address_host(settings->server_name, loop->server_host);
+    loop->verifies = settings->to_server && SSL_CTX_get_verify_mode(settings->to_server) != SSL_VERIFY_NONE;
     loop->world = observe_world_new(settings->shared);
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

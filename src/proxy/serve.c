@@ -86,7 +86,8 @@ static const struct app_option options[] = {
     APP_ROW_TEXT("tls-key", "FILE", PLACE(key), "Its private key, PEM."),
     APP_ROW_FLAG("server-tls", PLACE(server_tls), "Speak TLS with the server."),
     APP_ROW_TEXT("server-ca", "FILE", PLACE(server_ca),
-                 "Who must have signed the server's certificate, PEM; else it is not looked at."),
+                 "Who must have signed the server's certificate, PEM; it must name the host of\n"
+                 "--server. Without it the certificate is not looked at."),
     APP_ROW_GROUP("How it is doing"),
     APP_ROW_TEXT("listen", "ADDRESS", PLACE(listen), "Serve /metrics, /status and PUT /recording/off over HTTP."),
     APP_ROW_TEXT("listen-token", "FILE", PLACE(listen_token),

@@ -1,4 +1,9 @@
-/* A finished history: all queries first, then the commits in their order, each query judged once its moment is past. */
+/* A finished history: all queries first, then the commits in their order, each query judged once its moment is past. The tables
+ * that are asked are shared out among threads, each of which passes over all others. */
+#include <assert.h>
+#include <pthread.h>
+
+#include "base/parallel.h"
 #include "base/radix.h"
 #include "rowsets/rowsets_private.h"
 
@@ -49,28 +54,128 @@ void rowsets_take_all(struct iso_rowsets *engine, const struct iso_history *hist
             rowsets_take_versions(engine, t);
 }
 
-void iso_rowsets_check(const struct iso_history *history, const struct iso_rowsets_options *options,
-                       struct iso_rowsets_stats *stats)
+/* The tables that are asked, each once. */
+static iso_atom *list_asked(const struct iso_history *history, uint32_t *count)
 {
-    struct iso_rowsets_options own = *options;
-    uint32_t count = 0;
-    *stats = (struct iso_rowsets_stats){0};
-    if (!iso_history_has_queries(history))
-        return;
+    struct iso_number_map found = {0};
+    uint32_t capacity = 0;
+    iso_atom *list = NULL;
+    *count = 0;
+    for (uint32_t i = 0; i < history->ranges.count; i++) {
+        const struct iso_range *set = &history->ranges.list[i];
+        if (set->form != ISO_SET_QUERY || iso_number_map_add(&found, set->table, *count) != *count)
+            continue;
+        ISO_GROW(list, *count, capacity);
+        list[(*count)++] = set->table;
+    }
+    iso_number_map_release(&found);
+    return list;
+}
+
+/* Which tables are whose, and what they tell. */
+struct checking {
+    const struct iso_history *history;
+    const struct iso_rowsets_options *options;
+    const uint32_t *commits;
+    uint32_t commit_count;
+    const iso_atom *asked;
+    uint32_t asked_count, shards;
+    struct iso_rowsets_stats *stats; /* of each shard */
+    pthread_mutex_t telling;
+};
+
+static void tell_finding(void *context, const struct iso_rowsets_finding *finding)
+{
+    struct checking *checking = context;
+    pthread_mutex_lock(&checking->telling);
+    checking->options->on_finding(checking->options->context, finding);
+    pthread_mutex_unlock(&checking->telling);
+}
+
+static void tell_unjudged(void *context, const struct iso_rowsets_unjudged *unjudged)
+{
+    struct checking *checking = context;
+    pthread_mutex_lock(&checking->telling);
+    checking->options->on_unjudged(checking->options->context, unjudged);
+    pthread_mutex_unlock(&checking->telling);
+}
+
+static struct iso_scalar_type type_of(void *context, struct iso_json_text table, struct iso_json_text column)
+{
+    const struct iso_rowsets_options *options = ((struct checking *)context)->options;
+    return options->type_of(options->context, table, column);
+}
+
+static void key_of(void *context, struct iso_json_text table, struct iso_rowsets_key *key)
+{
+    const struct iso_rowsets_options *options = ((struct checking *)context)->options;
+    options->key_of(options->context, table, key);
+}
+
+/* The engine knows no tables but its own: of the others nothing is kept. */
+static struct iso_rowsets *new_engine(struct checking *checking, unsigned shard)
+{
+    struct iso_rowsets_options own = *checking->options;
     own.retention = 0; /* all queries are there before the first commit */
+    own.shards = 1;
+    own.on_finding = tell_finding;
+    own.on_unjudged = own.on_unjudged ? tell_unjudged : NULL;
+    own.type_of = own.type_of ? type_of : NULL;
+    own.key_of = own.key_of ? key_of : NULL;
+    own.context = checking;
     struct iso_rowsets *engine = iso_rowsets_new(&own);
+    for (uint32_t i = shard; i < checking->asked_count; i += checking->shards) {
+        char buffer[ISO_ATOM_TEXT_MAX];
+        struct iso_json_text name = rowsets_text(&checking->history->atoms, checking->asked[i], buffer);
+        if (name.at)
+            rowsets_table(engine, name.at, name.length);
+    }
+    engine->is_closed = true;
+    return engine;
+}
+
+static void check_shard(void *context, unsigned shard)
+{
+    struct checking *checking = context;
+    const struct iso_history *history = checking->history;
+    const uint32_t *commits = checking->commits;
+    struct iso_rowsets *engine = new_engine(checking, shard);
     take_but_versions(engine, history);
-    uint32_t *commits = sort_commits(history, &count);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < checking->commit_count; i++) {
         uint64_t cts = history->cts[commits[i]];
         if (cts && (!i || cts > history->cts[commits[i - 1]]))
             iso_rowsets_watermark(engine, cts - 1);
-        engine->store.in_order =
-            (!i || history->cts[commits[i - 1]] < cts) && (i + 1 == count || history->cts[commits[i + 1]] > cts);
+        engine->store.in_order = (!i || history->cts[commits[i - 1]] < cts) &&
+                                 (i + 1 == checking->commit_count || history->cts[commits[i + 1]] > cts);
         rowsets_take_versions(engine, commits[i]);
     }
     iso_rowsets_end(engine);
-    iso_rowsets_stats(engine, stats);
-    iso_free(commits);
+    iso_rowsets_stats(engine, &checking->stats[shard]);
     iso_rowsets_free(engine);
+}
+
+void iso_rowsets_check(const struct iso_history *history, const struct iso_rowsets_options *options,
+                       struct iso_rowsets_stats *stats)
+{
+    struct checking checking = {.history = history, .options = options};
+    *stats = (struct iso_rowsets_stats){0};
+    if (!iso_history_has_queries(history))
+        return;
+    iso_atom *asked = list_asked(history, &checking.asked_count);
+    uint32_t *commits = sort_commits(history, &checking.commit_count);
+    uint32_t most = options->shards ? options->shards : 1;
+    checking.asked = asked;
+    checking.commits = commits;
+    checking.shards = checking.asked_count < most ? checking.asked_count : most;
+    assert(checking.shards); /* there are queries */
+    checking.stats = iso_allocate_zeroed(checking.shards, sizeof *checking.stats);
+    pthread_mutex_init(&checking.telling, NULL);
+    iso_parallel(checking.shards, check_shard, &checking);
+    pthread_mutex_destroy(&checking.telling);
+    *stats = checking.stats[0];
+    for (uint32_t s = 1; s < checking.shards; s++)
+        rowsets_add_stats(stats, &checking.stats[s]);
+    iso_free(checking.stats);
+    iso_free(commits);
+    iso_free(asked);
 }

@@ -83,28 +83,36 @@ static void give_up(struct iso_rowsets *engine, uint32_t number)
     rowsets_collect_now(engine);
 }
 
-static uint32_t largest(const struct iso_rowsets *engine)
+uint64_t rowsets_largest(const struct iso_rowsets *engine, uint32_t *table)
 {
     uint64_t most = 0;
-    uint32_t found = ISO_NONE;
     for (uint32_t i = 0; i < engine->store.table_count; i++) {
         uint64_t bytes = bytes_of_rows(engine, i);
-        if (bytes <= most)
-            continue;
-        most = bytes;
-        found = i;
+        if (bytes > most && table)
+            *table = i;
+        most = bytes > most ? bytes : most;
     }
-    return found;
+    return most;
+}
+
+void rowsets_give_up_largest(struct iso_rowsets *engine)
+{
+    uint32_t table;
+    if (rowsets_largest(engine, &table))
+        give_up(engine, table);
+}
+
+void rowsets_tidy(struct iso_rowsets *engine)
+{
+    rowsets_sweep(engine, UINT64_MAX);
+    rowsets_collect_now(engine);
 }
 
 uint32_t iso_rowsets_fit(struct iso_rowsets *engine, uint64_t most)
 {
-    uint32_t table;
-    if (rowsets_needed(engine) > most) {
-        rowsets_sweep(engine, UINT64_MAX);
-        rowsets_collect_now(engine);
-    }
-    while (rowsets_needed(engine) > most && (table = largest(engine)) != ISO_NONE)
-        give_up(engine, table);
+    if (rowsets_needed(engine) > most)
+        rowsets_tidy(engine);
+    while (rowsets_needed(engine) > most && rowsets_largest(engine, NULL))
+        rowsets_give_up_largest(engine);
     return (uint32_t)engine->stats.given_up;
 }

@@ -206,17 +206,38 @@ void rowsets_wake(struct iso_rowsets *engine, uint32_t unknown)
 
 /* ---- what is final ---- */
 
+/* All that are due first, in the order in which they came: what else waits has no say in it. */
+static void settle_first(struct iso_rowsets *engine, bool is_last)
+{
+    uint64_t due = engine->waiting.queue.items[0].key;
+    struct rowsets_query *first = take_first(engine), **list = NULL;
+    uint32_t count = 0, capacity = 0;
+    if (!engine->waiting.queue.count || engine->waiting.queue.items[0].key != due) {
+        settle(engine, first, is_last);
+        return;
+    }
+    do {
+        ISO_GROW(list, count, capacity);
+        list[count++] = first;
+        first = engine->waiting.queue.count && engine->waiting.queue.items[0].key == due ? take_first(engine) : NULL;
+    } while (first);
+    qsort(list, count, sizeof(struct rowsets_query *), compare_numbers);
+    for (uint32_t i = 0; i < count; i++)
+        settle(engine, list[i], is_last);
+    iso_free(list);
+}
+
 static void settle_final(struct iso_rowsets *engine)
 {
     while (engine->waiting.queue.count && is_final(engine, engine->waiting.queue.items[0].key))
-        settle(engine, take_first(engine), engine->time.ended);
+        settle_first(engine, engine->time.ended);
 }
 
 /* Nothing that is still to come can be seen there. */
 void rowsets_conclude_below(struct iso_rowsets *engine, uint64_t floor)
 {
     while (engine->waiting.queue.count && engine->waiting.queue.items[0].key <= floor)
-        settle(engine, take_first(engine), true);
+        settle_first(engine, true);
     if (engine->waiting.held_count)
         settle_held(engine, is_below, floor, true);
 }

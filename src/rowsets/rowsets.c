@@ -98,3 +98,28 @@ void iso_rowsets_stats(const struct iso_rowsets *engine, struct iso_rowsets_stat
     stats->versions = engine->store.living;
     stats->bytes = bytes_of(engine);
 }
+
+void rowsets_add_stats(struct iso_rowsets_stats *stats, const struct iso_rowsets_stats *more)
+{
+    stats->queries += more->queries;
+    stats->judged += more->judged;
+    stats->unjudged += more->unjudged;
+    for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
+        stats->reasons[reason] += more->reasons[reason];
+    stats->missing_rows += more->missing_rows;
+    stats->extra_rows += more->extra_rows;
+    stats->aggregates += more->aggregates;
+    stats->looked_at += more->looked_at;
+    stats->late += more->late;
+    stats->unjudged_ranges += more->unjudged_ranges;
+    stats->open_ranges += more->open_ranges;
+    stats->waiting += more->waiting;
+    stats->held += more->held;
+    stats->provisional += more->provisional;
+    stats->given_up += more->given_up;
+    stats->tables += more->tables;
+    stats->rows += more->rows;
+    stats->cells += more->cells;
+    stats->versions += more->versions;
+    stats->bytes += more->bytes;
+}

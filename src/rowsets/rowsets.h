@@ -102,6 +102,7 @@ struct iso_rowsets_options {
     bool initial_is_known;     /* rows of which nothing is said were not there at the start; else nobody knows */
     bool of_few;               /* for tests: what is done for thousands of rows or texts is done for a few */
     enum iso_text_order texts; /* of keys and columns of which nothing else is known */
+    uint32_t shards, shard;    /* tables of other shards are passed over (shards.h); 0 counts as 1 */
     /* What a column's values are, and what a table's key is made of; NULL: nothing is known. */
     struct iso_scalar_type (*type_of)(void *context, struct iso_json_text table, struct iso_json_text column);
     void (*key_of)(void *context, struct iso_json_text table, struct iso_rowsets_key *key);
@@ -193,7 +194,9 @@ void iso_rowsets_validate(const struct iso_rowsets *engine);
  * known of columns and keys counts. */
 void iso_rowsets_imply(struct iso_history *finished, const struct iso_rowsets_options *known);
 
-/* Judges all queries of a finished history: commits in order, each judged and forgotten as soon as it can be. */
+/* Judges all queries of a finished history: commits in order, each judged and forgotten as soon as it can be. Of tables that
+ * no query asks nothing is kept; others are shared out among at most `shards` threads, on which the functions of the options
+ * are called, on_finding and on_unjudged one at a time. */
 void iso_rowsets_check(const struct iso_history *history, const struct iso_rowsets_options *options,
                        struct iso_rowsets_stats *stats);
 

@@ -258,6 +258,7 @@ struct iso_rowsets {
     uint32_t atoms_kept;    /* how many there were when they were collected last */
     struct iso_rowsets_stats stats;
     struct iso_text text;                                    /* scratch */
+    bool is_closed;                                          /* tables that it does not have are none of its own */
     struct rowsets_condition conditions[ROWSETS_CONDITIONS]; /* by atom; not archived */
 };
 
@@ -271,6 +272,7 @@ static inline struct iso_json_text rowsets_text(const struct iso_atoms *atoms, i
 }
 
 /* store.c */
+/* ISO_NONE: it is another shard's. */
 uint32_t rowsets_table(struct iso_rowsets *engine, const char *name, size_t length);
 uint32_t rowsets_plain(struct iso_rowsets *engine);                           /* the table of all keys */
 uint32_t rowsets_find_table(const struct iso_rowsets *engine, iso_atom name); /* ISO_NONE */
@@ -328,7 +330,22 @@ void rowsets_conclude_table(struct iso_rowsets *engine, uint32_t table);
 void rowsets_conclude_below(struct iso_rowsets *engine, uint64_t floor);
 void rowsets_link_all(struct iso_rowsets *engine); /* after a restore */
 
+/* rowsets.c: but for the transactions, which each shard has seen. */
+void rowsets_add_stats(struct iso_rowsets_stats *stats, const struct iso_rowsets_stats *more);
+
+/* shards.c, by the table's name; of plain keys it is empty. */
+static inline uint32_t rowsets_shard_of(const char *table, size_t length, uint32_t shards)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a: it must be the same after a restart */
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)table[i]) * 16777619u;
+    return shards > 1 ? hash % shards : 0;
+}
+
 /* forget.c */
+void rowsets_tidy(struct iso_rowsets *engine);                               /* all that can go without a loss */
+uint64_t rowsets_largest(const struct iso_rowsets *engine, uint32_t *table); /* its bytes; 0: there is none */
+void rowsets_give_up_largest(struct iso_rowsets *engine);
 uint64_t rowsets_needed(const struct iso_rowsets *engine);
 
 /* take.c */

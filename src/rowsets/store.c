@@ -26,6 +26,12 @@ static uint32_t add_table(struct iso_rowsets *engine, iso_atom name)
 
 uint32_t rowsets_table(struct iso_rowsets *engine, const char *name, size_t length)
 {
+    uint32_t shards = engine->options.shards;
+    iso_atom atom;
+    if (engine->is_closed)
+        return iso_atoms_find(&engine->atoms, name, length, &atom) ? rowsets_find_table(engine, atom) : ISO_NONE;
+    if (shards > 1 && rowsets_shard_of(name, length, shards) != engine->options.shard)
+        return ISO_NONE;
     return add_table(engine, iso_atoms_text(&engine->atoms, name, length));
 }
 

@@ -22,6 +22,8 @@ static void look_key_up(struct iso_rowsets *engine, struct rowsets_known *known,
         return;
     size_t table = (size_t)(slash - row.at);
     uint32_t number = rowsets_table(engine, row.at, table);
+    if (number == ISO_NONE)
+        return;
     known->table = number + 1;
     known->parts = iso_atoms_text(&engine->atoms, slash + 1, row.length - table - 1);
     if (!is_cell)
@@ -340,6 +342,8 @@ static bool set_table(struct iso_rowsets *engine, struct rowsets_query *query, c
     if (!query->is_range && (!table.at || !set->count))
         return false;
     query->table_number = query->is_range ? rowsets_plain(engine) : rowsets_table(engine, table.at, table.length);
+    if (query->table_number == ISO_NONE)
+        return false;
     query->table = engine->store.tables[query->table_number].name;
     return true;
 }
@@ -616,6 +620,8 @@ void iso_rowsets_whole(struct iso_rowsets *engine)
 void iso_rowsets_altered(struct iso_rowsets *engine, struct iso_json_text name, uint64_t cts)
 {
     uint32_t number = rowsets_table(engine, name.at, name.length); /* tables move */
+    if (number == ISO_NONE)
+        return;
     struct rowsets_table *table = &engine->store.tables[number];
     ISO_GROW(table->altered, table->altered_count, table->altered_capacity);
     table->altered[table->altered_count++] = cts;

@@ -190,8 +190,12 @@ struct iso_value iso_value_of_list(const struct iso_history *history, uint32_t l
                               .elements = (const iso_atom *const *)&history->element};
 }
 
-static void adopt_list(struct iso_verdict *verdict, const struct iso_verdict *from, struct iso_value *value)
+static void adopt_value(struct iso_verdict *verdict, const struct iso_verdict *from, struct iso_value *value)
 {
+    if (!value->is_list && value->atoms == &from->texts) {
+        value->atom = iso_atoms_copy(&verdict->texts, &from->texts, value->atom);
+        value->atoms = &verdict->texts;
+    }
     if (is_own_list(from, value))
         *value = iso_verdict_list(verdict, value->count ? from->elements + value->first : NULL, value->count);
 }
@@ -210,8 +214,8 @@ void iso_verdict_merge(struct iso_verdict *verdict, struct iso_verdict *from)
         struct iso_violation violation = from->violations[i];
         if (!iso_verdict_keeps(verdict, &violation))
             continue;
-        adopt_list(verdict, from, &violation.expected);
-        adopt_list(verdict, from, &violation.actual);
+        adopt_value(verdict, from, &violation.expected);
+        adopt_value(verdict, from, &violation.actual);
         iso_verdict_keep(verdict, &violation);
     }
     iso_verdict_release(from);

@@ -38,6 +38,7 @@ struct trial {
     char *lines[PLAIN_TRANSACTIONS];
     uint32_t line_count;
     enum iso_level level;
+    uint32_t shards;        /* 1, 2 or 4 */
     uint64_t retention;     /* UINT64_MAX: everything */
     uint64_t deadline, now; /* deadline 0: none */
     struct found expected, found;
@@ -166,6 +167,7 @@ static struct iso_pipeline *open_pipeline(struct trial *trial)
     iso_pipeline_options_init(&options);
     options.engine.level = trial->level;
     options.engine.retention = trial->retention;
+    options.engine.shards = trial->shards;
     options.engine.finality_timeout_ms = trial->deadline;
     options.engine.max_per_key = 0;
     options.max_violations = 0;
@@ -437,6 +439,7 @@ static bool carry(struct trial *trial, uint64_t seed)
     trial->level = random_percent(&trial->drawing.random, 50) ? ISO_SER : ISO_SI;
     bool retains = random_percent(&trial->drawing.random, 50) && !has_unknown(&trial->drawing.plain);
     trial->retention = retains ? least_retention(trial) : UINT64_MAX;
+    trial->shards = 1u << seed % 3;
     trial->now = 1;
     trial->deadline =
         !retains && random_percent(&trial->drawing.random, 50) ? 1 + random_below(&trial->drawing.random, 4) : 0;

@@ -1,7 +1,8 @@
 /* What queries did not find, against the definitions (tests/oracle/table_oracle.h): random small tables with rows that are
  * inserted, deleted and inserted again, cells that nobody wrote, NULLs, writers that abort or of whom nobody knows it.
  * Answers are right, or have something planted. Of each history three judgements: as a finished one; online, in a random
- * order with watermarks, outcomes that are told later, saved and restored at random; and the oracle's.
+ * order with watermarks, outcomes that are told later, saved and restored at random; and the oracle's. Some are asked of several
+ * tables, whose keys differ, each of which has to be judged as if it were alone: on one shard, on two, or on four.
  *
  *     rowsets [--histories N] [--seed N]
  */
@@ -13,12 +14,17 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "rowsets/rowsets.h"
+#include "base/team.h"
+#include "rowsets/shards.h"
 #include "tests/oracle/table_oracle.h"
 #include "tests/support/arguments.h"
 #include "tests/support/random.h"
 
+enum { MOST_TABLES = 3, APART = 1000 };
+
 static const char *const columns[TABLE_COLUMNS] = {"a", "B", "c"};
+static uint32_t tables; /* of the history at hand: each operation is done in each of them */
+static struct iso_team *team;
 
 static struct {
     uint64_t queries, faults, planted, unjudged[4], aggregates, bags, partial, own, held, kept, restored, early,
@@ -230,20 +236,27 @@ static iso_atom number_atom(struct iso_history *history, const struct table_cell
     return atom;
 }
 
-static void put_parts(struct iso_text *text, const struct table_key *key)
+/* Of each table they are others. */
+static void put_parts(struct iso_text *text, const struct table_key *key, uint32_t table)
 {
     for (uint32_t i = 0; i < key->count; i++) {
         iso_text_put(text, i ? "," : "");
-        iso_text_put_signed(text, key->parts[i]);
+        iso_text_put_signed(text, key->parts[i] + (i ? 0 : (int)table * APART));
     }
 }
 
+static void put_table(struct iso_text *text, uint32_t table)
+{
+    iso_text_format(text, table ? "s.t%u" : "s.t", table);
+}
+
 /* Column TABLE_COLUMNS: the row itself. */
-static iso_atom key_atom(struct iso_history *history, const struct table_key *key, uint32_t column)
+static iso_atom key_atom(struct iso_history *history, uint32_t table, const struct table_key *key, uint32_t column)
 {
     struct iso_text text = {0};
-    iso_text_put(&text, "s.t/");
-    put_parts(&text, key);
+    put_table(&text, table);
+    iso_text_put(&text, "/");
+    put_parts(&text, key, table);
     if (column < TABLE_COLUMNS) {
         iso_text_put(&text, "#");
         iso_text_put(&text, columns[column]);
@@ -309,33 +322,36 @@ static void put_returned(struct iso_text *text, const struct table_query *query)
     iso_text_put(text, "}");
 }
 
-static iso_atom bound_atom(struct iso_history *history, const struct table_key *key)
+static iso_atom bound_atom(struct iso_history *history, uint32_t table, const struct table_key *key)
 {
     struct iso_text text = {0};
-    put_parts(&text, key);
+    put_parts(&text, key, table);
     iso_atom atom = key->count ? atom_of(history, &text) : ISO_ABSENT;
     iso_text_release(&text);
     return atom;
 }
 
-static void add_query(struct iso_history *history, const struct table_history *plain, const struct table_query *query)
+static void add_query(struct iso_history *history, uint32_t table, const struct table_history *plain,
+                      const struct table_query *query)
 {
-    struct iso_range range = {.form = ISO_SET_QUERY,
-                              .table = iso_atoms_text(&history->atoms, "s.t", 3),
-                              .where = ISO_ABSENT,
-                              .returned = ISO_ABSENT,
-                              .is_partial = query->is_partial};
+    struct iso_range range = {
+        .form = ISO_SET_QUERY, .where = ISO_ABSENT, .returned = ISO_ABSENT, .is_partial = query->is_partial};
     struct iso_text text = {0};
     uint32_t rows = 1;
-    iso_history_operation(history, ISO_READ, iso_atoms_text(&history->atoms, "s.t#", 4), ISO_ABSENT);
+    put_table(&text, table);
+    range.table = atom_of(history, &text);
+    iso_text_put(&text, "#");
+    iso_history_operation(history, ISO_READ, atom_of(history, &text), ISO_ABSENT);
+    text.used = 0;
     for (uint32_t r = 0; query->asked == TABLE_ASKED_ROWS && r < TABLE_ROWS; r++) {
         if (!query->returned[r])
             continue;
-        iso_history_operation(history, ISO_READ, key_atom(history, &plain->keys[r], TABLE_COLUMNS), true_atom(history));
+        iso_history_operation(history, ISO_READ, key_atom(history, table, &plain->keys[r], TABLE_COLUMNS),
+                              true_atom(history));
         rows++;
     }
-    range.from = bound_atom(history, &query->from);
-    range.to = bound_atom(history, &query->to);
+    range.from = bound_atom(history, table, &query->from);
+    range.to = bound_atom(history, table, &query->to);
     if (query->node_count) {
         put_node(&text, query, 0);
         range.where = atom_of(history, &text);
@@ -355,16 +371,16 @@ static void add_query(struct iso_history *history, const struct table_history *p
     iso_text_release(&text);
 }
 
-static void add_write(struct iso_history *history, const struct table_history *plain,
+static void add_write(struct iso_history *history, uint32_t table, const struct table_history *plain,
                       const struct table_operation *operation)
 {
     const struct table_key *key = &plain->keys[operation->row];
     bool is_delete = operation->kind == TABLE_DELETE;
-    iso_history_operation(history, is_delete ? ISO_DELETE : ISO_WRITE, key_atom(history, key, TABLE_COLUMNS),
+    iso_history_operation(history, is_delete ? ISO_DELETE : ISO_WRITE, key_atom(history, table, key, TABLE_COLUMNS),
                           is_delete ? ISO_ABSENT : true_atom(history));
     for (uint32_t c = 0; !is_delete && c < TABLE_COLUMNS; c++)
         if (operation->cells[c].is_given)
-            iso_history_operation(history, ISO_WRITE, key_atom(history, key, c),
+            iso_history_operation(history, ISO_WRITE, key_atom(history, table, key, c),
                                   number_atom(history, &operation->cells[c]));
 }
 
@@ -378,24 +394,27 @@ static void add_transaction(struct iso_history *history, const struct table_hist
         iso_history_set_cts(history, (struct iso_stamp){transaction->cts, 0});
     if (transaction->cdc_writes)
         iso_history_set_marks(history, ISO_MARK_CDC_WRITES);
-    for (uint32_t o = 0; o < transaction->operation_count; o++) {
-        if (transaction->operations[o].kind == TABLE_QUERY)
-            add_query(history, plain, &transaction->operations[o].query);
+    for (uint32_t i = 0; i < transaction->operation_count * tables; i++) {
+        const struct table_operation *operation = &transaction->operations[i / tables];
+        if (operation->kind == TABLE_QUERY)
+            add_query(history, i % tables, plain, &operation->query);
         else
-            add_write(history, plain, &transaction->operations[o]);
+            add_write(history, i % tables, plain, operation);
     }
 }
 
 static void build(struct iso_history *history, const struct table_history *plain, bool online)
 {
     iso_history_init(history);
-    for (uint32_t r = 0; r < TABLE_ROWS; r++) {
+    for (uint32_t i = 0; i < TABLE_ROWS * tables; i++) {
+        uint32_t r = i / tables, table = i % tables;
         if (!plain->was_there[r])
             continue;
-        iso_history_initial(history, key_atom(history, &plain->keys[r], TABLE_COLUMNS), true_atom(history), false);
+        iso_history_initial(history, key_atom(history, table, &plain->keys[r], TABLE_COLUMNS), true_atom(history),
+                            false);
         for (uint32_t c = 0; c < TABLE_COLUMNS; c++)
             if (plain->cells[r][c].is_given)
-                iso_history_initial(history, key_atom(history, &plain->keys[r], c),
+                iso_history_initial(history, key_atom(history, table, &plain->keys[r], c),
                                     number_atom(history, &plain->cells[r][c]), false);
     }
     for (uint32_t t = 0; t < plain->transaction_count; t++)
@@ -405,7 +424,7 @@ static void build(struct iso_history *history, const struct table_history *plain
 /* ---- what was found ---- */
 
 struct found {
-    struct table_judgement judgements[TABLE_TRANSACTIONS][TABLE_OPERATIONS];
+    struct table_judgement judgements[MOST_TABLES][TABLE_TRANSACTIONS][TABLE_OPERATIONS];
     const struct table_history *plain;
     bool has_deadlines;
 };
@@ -417,29 +436,45 @@ static void fail(const char *what)
 }
 
 /* Which of the transaction's operations it is: those of the engine are more. */
-static uint32_t operation_of(const struct table_history *plain, uint32_t t, uint32_t operation)
+static uint32_t operation_of(const struct table_history *plain, uint32_t t, uint32_t table, uint32_t operation)
 {
     uint32_t at = 0;
     for (uint32_t o = 0; o < plain->transactions[t].operation_count; o++) {
         const struct table_operation *own = &plain->transactions[t].operations[o];
-        if (at == operation && own->kind == TABLE_QUERY)
-            return o;
-        at++;
+        uint32_t width = 1;
         for (uint32_t c = 0; own->kind == TABLE_WRITE && c < TABLE_COLUMNS; c++)
-            at += own->cells[c].is_given;
+            width += own->cells[c].is_given;
         for (uint32_t r = 0; own->kind == TABLE_QUERY && own->query.asked == TABLE_ASKED_ROWS && r < TABLE_ROWS; r++)
-            at += own->query.returned[r];
+            width += own->query.returned[r];
+        if (at + table * width == operation && own->kind == TABLE_QUERY)
+            return o;
+        at += width * tables;
     }
     fail("a finding without a query");
     return 0;
 }
 
-static uint32_t row_of(const struct table_history *plain, struct iso_json_text key)
+static uint32_t table_of(struct iso_json_text name)
+{
+    for (uint32_t table = 0; table < tables; table++) {
+        struct iso_text text = {0};
+        put_table(&text, table);
+        bool same = text.used == name.length && !memcmp(text.bytes, name.at, name.length);
+        iso_text_release(&text);
+        if (same)
+            return table;
+    }
+    fail("a table that there is not");
+    return 0;
+}
+
+static uint32_t row_of(const struct table_history *plain, uint32_t table, struct iso_json_text key)
 {
     for (uint32_t r = 0; r < TABLE_ROWS; r++) {
         struct iso_text text = {0};
-        iso_text_put(&text, "s.t/");
-        put_parts(&text, &plain->keys[r]);
+        put_table(&text, table);
+        iso_text_put(&text, "/");
+        put_parts(&text, &plain->keys[r], table);
         bool same = text.used == key.length && !memcmp(text.bytes, key.at, key.length);
         iso_text_release(&text);
         if (same)
@@ -477,8 +512,10 @@ static void forget_counts(struct table_judgement *judgement)
 static void on_finding(void *context, const struct iso_rowsets_finding *finding)
 {
     struct found *found = context;
-    uint32_t t = (uint32_t)finding->transaction.origin, row = row_of(found->plain, finding->key);
-    struct table_judgement *judgement = &found->judgements[t][operation_of(found->plain, t, finding->operation)];
+    uint32_t t = (uint32_t)finding->transaction.origin, table = table_of(finding->table);
+    uint32_t row = row_of(found->plain, table, finding->key);
+    struct table_judgement *judgement =
+        &found->judgements[table][t][operation_of(found->plain, t, table, finding->operation)];
     bool own = finding->axiom == ISO_INT;
     uint32_t *rows = finding->kind == ISO_MISSING_ROW ? &judgement->missing[own] : &judgement->extra[own];
     uint32_t *count = finding->kind == ISO_MISSING_ROW ? &judgement->bag_missing : &judgement->bag_extra;
@@ -500,8 +537,9 @@ static void on_finding(void *context, const struct iso_rowsets_finding *finding)
 static void on_unjudged(void *context, const struct iso_rowsets_unjudged *unjudged)
 {
     struct found *found = context;
-    uint32_t t = (uint32_t)unjudged->transaction.origin, known = 0;
-    struct table_judgement *judgement = &found->judgements[t][operation_of(found->plain, t, unjudged->operation)];
+    uint32_t t = (uint32_t)unjudged->transaction.origin, table = table_of(unjudged->table), known = 0;
+    struct table_judgement *judgement =
+        &found->judgements[table][t][operation_of(found->plain, t, table, unjudged->operation)];
     static const struct {
         enum iso_unjudged reason;
         uint32_t bit;
@@ -552,6 +590,7 @@ static void judge_finished(const struct table_history *plain, enum iso_level lev
     struct iso_rowsets_stats stats;
     struct iso_rowsets_options options = options_of(plain, level, found);
     options.of_few = plain->scan_limit == ISO_SCAN_LIMIT && plain->transaction_count % 2;
+    options.shards = 1 + plain->transaction_count % 4;
     build(&history, plain, false);
     if (iso_history_finish(&history, &error) != ISO_OK)
         fail(error.text);
@@ -577,9 +616,14 @@ static uint64_t allowed_watermark(const struct table_history *plain, const bool 
     return allowed;
 }
 
+static struct iso_rowsets_shards *new_engine(const struct iso_rowsets_options *options)
+{
+    return iso_rowsets_shards_new(options, options->of_few ? iso_team_run : NULL, team);
+}
+
 /* Another engine, with all that this one has. */
-static struct iso_rowsets *restored(struct iso_rowsets *engine, const struct iso_rowsets_options *options,
-                                    const struct iso_history *history)
+static struct iso_rowsets_shards *restored(struct iso_rowsets_shards *engine, const struct iso_rowsets_options *options,
+                                           const struct iso_history *history)
 {
     struct iso_archive archive;
     struct iso_error error = ISO_NO_ERROR;
@@ -589,17 +633,17 @@ static struct iso_rowsets *restored(struct iso_rowsets *engine, const struct iso
     if (ftruncate(fileno(file), 0) || lseek(fileno(file), 0, SEEK_SET))
         fail("the temporary file");
     iso_archive_save(&archive, fileno(file), "state", &error);
-    iso_rowsets_archive(&archive, engine);
+    iso_rowsets_shards_archive(&archive, engine);
     iso_archive_close(&archive);
-    iso_rowsets_free(engine);
-    engine = iso_rowsets_new(options);
+    iso_rowsets_shards_free(engine);
+    engine = new_engine(options);
     lseek(fileno(file), 0, SEEK_SET);
     iso_archive_restore(&archive, fileno(file), "state", &error);
-    iso_rowsets_archive(&archive, engine);
+    iso_rowsets_shards_archive(&archive, engine);
     if (iso_archive_close(&archive) != ISO_OK)
         fail(error.text);
-    iso_rowsets_block(engine, history);
-    iso_rowsets_validate(engine);
+    iso_rowsets_shards_block(engine, history);
+    iso_rowsets_shards_validate(engine);
     statistics.restored++;
     return engine;
 }
@@ -619,44 +663,45 @@ static void judge_online(struct random *random, const struct table_history *plai
     if (!late && random_percent(random, 50)) /* what is held must not become too old */
         options.retention = below(random, 12);
     options.of_few = plain->scan_limit == ISO_SCAN_LIMIT && random_percent(random, 50);
+    options.shards = 1u << below(random, 3);
     statistics.kept += options.retention != ISO_ROWSETS_FOREVER;
     build(&history, plain, true);
-    struct iso_rowsets *engine = iso_rowsets_new(&options);
-    iso_rowsets_block(engine, &history);
+    struct iso_rowsets_shards *engine = new_engine(&options);
+    iso_rowsets_shards_block(engine, &history);
     for (uint32_t i = 0; i < history.initial_count; i++)
-        iso_rowsets_initial(engine, history.key_atom[history.initial_key[i]], history.initial_of_key[i], false);
+        iso_rowsets_shards_initial(engine, history.key_atom[history.initial_key[i]], history.initial_of_key[i], false);
     while (left || outcomes) {
         uint32_t t = below(random, plain->transaction_count);
         const struct table_transaction *transaction = &plain->transactions[t];
         if (!came[t]) {
-            iso_rowsets_add(engine, t);
+            iso_rowsets_shards_add(engine, t);
             came[t] = true;
             left--;
             outcomes += transaction->comes_unknown;
             if (random_percent(random, 50))
-                iso_rowsets_clock(engine, now += below(random, 3), patience);
+                iso_rowsets_shards_clock(engine, now += below(random, 3), patience);
         } else if (transaction->comes_unknown && !resolved[t]) {
-            if (!iso_rowsets_resolve(engine, &history.atoms, transaction->tid, transaction->status == ISO_COMMITTED,
-                                     transaction->cts))
+            if (!iso_rowsets_shards_resolve(engine, &history.atoms, transaction->tid,
+                                            transaction->status == ISO_COMMITTED, transaction->cts))
                 fail("an outcome of nobody");
             resolved[t] = true;
             outcomes--;
         }
-        iso_rowsets_validate(engine);
+        iso_rowsets_shards_validate(engine);
         if (random_percent(random, 2))
             engine = restored(engine, &options, &history);
         uint64_t allowed = allowed_watermark(plain, came, resolved, options.retention);
         if (allowed != UINT64_MAX && allowed && random_percent(random, 60))
-            iso_rowsets_watermark(engine, allowed - random_percent(random, 30));
-        iso_rowsets_validate(engine);
-        iso_rowsets_stats(engine, &stats);
+            iso_rowsets_shards_watermark(engine, allowed - random_percent(random, 30));
+        iso_rowsets_shards_validate(engine);
+        iso_rowsets_shards_stats(engine, &stats);
         statistics.held += stats.held;
     }
     if (random_percent(random, 50))
-        iso_rowsets_watermark(engine, 100);
-    iso_rowsets_end(engine);
-    iso_rowsets_validate(engine);
-    iso_rowsets_free(engine);
+        iso_rowsets_shards_watermark(engine, 100);
+    iso_rowsets_shards_end(engine);
+    iso_rowsets_shards_validate(engine);
+    iso_rowsets_shards_free(engine);
     iso_history_release(&history);
 }
 
@@ -670,9 +715,9 @@ static void put_judgement(const char *name, const struct table_judgement *judgem
 static void put_query(const struct table_query *query)
 {
     struct iso_text text = {0};
-    put_parts(&text, &query->from);
+    put_parts(&text, &query->from, 0);
     iso_text_put(&text, " to ");
-    put_parts(&text, &query->to);
+    put_parts(&text, &query->to, 0);
     iso_text_put(&text, " where ");
     if (query->node_count)
         put_node(&text, query, 0);
@@ -730,8 +775,8 @@ static void count_judgement(const struct table_query *query, const struct table_
         statistics.unjudged[i] += judgement->reasons >> i & 1;
 }
 
-static void compare(const struct table_history *plain, enum iso_level level, const struct found *finished,
-                    const struct found *online, uint64_t seed)
+static void compare_table(const struct table_history *plain, uint32_t table, enum iso_level level,
+                          const struct found *finished, const struct found *online, uint64_t seed)
 {
     for (uint32_t t = 0; t < plain->transaction_count; t++) {
         for (uint32_t o = 0; o < plain->transactions[t].operation_count; o++) {
@@ -741,19 +786,20 @@ static void compare(const struct table_history *plain, enum iso_level level, con
             if (plain->transactions[t].status == ISO_COMMITTED)
                 expected = table_oracle(plain, level, t, o);
             count_judgement(&plain->transactions[t].operations[o].query, &expected);
-            struct table_judgement told = online->judgements[t][o], wanted = expected;
+            struct table_judgement told = online->judgements[table][t][o], wanted = expected;
             if (online->has_deadlines) {
                 forget_counts(&told);
                 forget_counts(&wanted);
             }
-            bool same = !memcmp(&expected, &finished->judgements[t][o], sizeof expected);
+            bool same = !memcmp(&expected, &finished->judgements[table][t][o], sizeof expected);
             if (same && !memcmp(&wanted, &told, sizeof wanted))
                 continue;
             put_history(plain);
-            printf("# level %s, T%u operation %u\n", iso_level_name(level), plain->transactions[t].tid, o);
+            printf("# level %s, T%u operation %u, table %u of %u\n", iso_level_name(level), plain->transactions[t].tid,
+                   o, table, tables);
             put_judgement("oracle", &expected);
-            put_judgement("finished", &finished->judgements[t][o]);
-            put_judgement("online", &online->judgements[t][o]);
+            put_judgement("finished", &finished->judgements[table][t][o]);
+            put_judgement("online", &online->judgements[table][t][o]);
             printf("# to repeat it: --seed %" PRIu64 " --histories 1\n", seed);
             fail(same ? "online is another judgement" : "another judgement than the oracle's");
         }
@@ -768,13 +814,16 @@ int main(int count, char **words)
     static struct found finished, online;
     if (!arguments_read(known, count, words))
         return 2;
+    team = iso_team_new(4);
     for (uint64_t i = 0; i < histories; i++) {
         for (int level = ISO_SI; level <= ISO_SER; level++) {
             struct random random = {seed + i};
             random_history(&random, &plain, (enum iso_level)level);
+            tables = random_percent(&random, 30) ? MOST_TABLES : 1;
             judge_finished(&plain, (enum iso_level)level, &finished);
             judge_online(&random, &plain, (enum iso_level)level, &online);
-            compare(&plain, (enum iso_level)level, &finished, &online, seed + i);
+            for (uint32_t table = 0; table < tables; table++)
+                compare_table(&plain, table, (enum iso_level)level, &finished, &online, seed + i);
         }
     }
     printf("# %" PRIu64 " queries, %" PRIu64 " planted, %" PRIu64 " with faults (%" PRIu64 " aggregates, %" PRIu64
@@ -785,6 +834,7 @@ int main(int count, char **words)
            statistics.own, statistics.partial, statistics.unjudged[0], statistics.unjudged[1], statistics.unjudged[2],
            statistics.unjudged[3], statistics.held, statistics.kept, statistics.restored, statistics.early,
            statistics.retracted);
+    iso_team_free(team);
     bool enough = histories < 1000 || (statistics.faults && statistics.own && statistics.held && statistics.restored &&
                                        statistics.early && statistics.retracted && statistics.unjudged[0] &&
                                        statistics.unjudged[1] && statistics.unjudged[2] && statistics.unjudged[3]);

@@ -84,6 +84,64 @@ result $? "what it says of itself has no values in it"
 proxy_stop
 result $? "SIGTERM ends it"
 
+# ---- switched off in the middle, over HTTP ----
+
+proxy_start --to "$work/off.jsonl"
+pgbench -q -i -s 1 -p "$direct" >"$work/init" 2>&1
+pgbench -n -c 4 -T 2 --max-tries=1000 -p "$through" >"$work/bench" 2>&1 &
+reader=$!
+until [ "$(metric records_written_total)" -gt 100 ]; do sleep 0.05; done
+curl -sf -X PUT "http://127.0.0.1:$status/recording/off" >"$work/null"
+sleep 0.2
+before="$(metric statements_total) $(metric records_total)"
+wait $reader
+[ $? = 0 ] && [ "$before" = "$(metric statements_total) $(metric records_total)" ] && jq -e .tid "$work/off.jsonl" >"$work/tids" &&
+    grep -q 'failed transactions: 0 ' "$work/bench"
+result $? "PUT /recording/off in the middle of $(sed -n 's/^number of transactions actually processed: //p' "$work/bench") transactions: none fails, and $(wc -l <"$work/tids") whole records are all"
+proxy_stop
+
+# ---- Unix sockets on either side: a proxy behind a proxy ----
+
+mkdir "$work/sockets"
+socket=$work/sockets/.s.PGSQL.7432
+at_socket() { # until it listens
+    "$proxy" --bind "$socket" --server "$direct" --to "$work/unix.jsonl" >"$work/unix.out" 2>"$work/unix.err" &
+    unix_process=$!
+    until psql -qAt -h "$work/sockets" -p 7432 -c "SELECT 1" >"$work/null" 2>&1 || ! kill -0 $unix_process; do sleep 0.05; done
+}
+at_socket
+proxy_server=$direct
+direct=$socket
+proxy_start --to "$work/tcp.jsonl"
+direct=$proxy_server
+"$here/talk.py" "$direct" >"$work/direct" 2>&1
+"$here/talk.py" "$through" >"$work/through" 2>&1
+cmp "$work/direct" "$work/through" && [ "$(wc -l <"$work/unix.jsonl")" -gt 10 ]
+result $? "Unix sockets on either side change nothing, and $(wc -l <"$work/unix.jsonl") transactions are recorded behind them"
+PGHOST=$work/sockets script 7432 >"$work/through"
+script "$direct" >"$work/direct"
+cmp <(grep -v 'socket\|host' "$work/direct") <(grep -v 'socket\|host' "$work/through")
+result $? "so it is for psql at one"
+proxy_stop
+"$proxy" --bind "$socket" --server "$direct" >"$work/taken" 2>&1
+[ $? = 4 ] && grep -q 'Address already in use' "$work/taken" && psql -qAt -h "$work/sockets" -p 7432 -c "SELECT 1" >"$work/null"
+result $? "a path where another proxy listens is left to it"
+kill -9 $unix_process
+wait $unix_process 2>"$work/null"
+[ -S "$socket" ] && at_socket
+psql -qAt -h "$work/sockets" -p 7432 -c "SELECT 1" >"$work/null"
+result $? "one that a killed proxy left is taken again"
+kill $unix_process
+wait $unix_process 2>"$work/null"
+[ ! -e "$socket" ]
+result $? "and goes at the end"
+echo "not a socket" >"$work/sockets/file"
+"$proxy" --bind "$work/sockets/file" --server "$direct" >"$work/taken" 2>&1
+[ $? = 4 ] && grep -q "not a socket" "$work/sockets/file"
+"$proxy" --bind "$work/sockets" --server "$direct" >"$work/taken" 2>&1
+[ $? = 2 ] && grep -q 'a directory; expected the path of a socket in it' "$work/taken"
+result $? "a file is not replaced, and a folder is told what is wanted"
+
 # ---- a broker that is away, and kill -9 ----
 
 proxy_start --buffer 65536 --to kafka:away -X bootstrap.servers=127.0.0.1:1

@@ -3,7 +3,7 @@
 # without a proxy, no record is torn or says what was not, recording goes on, and the checker does not accuse the database. And a broker
 # that does not answer costs the application nothing. TAP on stdout.
 #
-#   ISOCHRON=build/isochron tests/system/proxy/crashes.sh [SECONDS]    between two crashes, 3
+#   ISOCHRON=build/isochron tests/system/proxy/crash.sh [SECONDS]    between two crashes, 3
 set -u
 here=$(cd "$(dirname "$0")/../postgres" && pwd)
 mine=$here/../proxy
