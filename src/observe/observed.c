@@ -1172,6 +1172,8 @@ static bool fits(char type, enum entry_kind kind)
         return kind == ENTRY_EXECUTE;
     case 'V':
         return kind == ENTRY_FUNCTION;
+    case 'Z':
+        return kind == ENTRY_QUERY || kind == ENTRY_SYNC || kind == ENTRY_FUNCTION;
     case 'D':
     case 'C':
     case 'I':
