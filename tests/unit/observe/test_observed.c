@@ -343,6 +343,7 @@ static void an_answer_that_ends_too_early_ends_the_observing(void **state)
     assert_false(server(&talk, '1', "", 0));
     assert_false(server(&talk, '2', "", 0));
     assert_false(server(&talk, 'Z', "I", 1));
+    assert_false(server(&talk, 'X', "", 0));
     row(&talk, 11,
         (const char *const[]){"20000", "public", "kv", "true", "false", "1", "k", "23", "1", "true", "true"});
     assert_int_equal(talk.world->counts.lost, 1);
