@@ -42,10 +42,13 @@ static inline uint64_t bound_of(const struct iso_history *history, const struct 
 }
 
 /* The last timestamp that a read sees: tells apart those at the last two of all too, whose bound is the same. */
-static inline uint64_t moment_of(const struct iso_history *history, const struct aion_times *times, uint32_t operation)
+static inline uint64_t moment_of(const struct aion_gaps *gaps, const struct iso_history *history,
+                                 const struct aion_times *times, uint32_t operation)
 {
     bool exclusive = is_lock(history->kind[operation]) && !times->point;
     uint64_t time = is_lock(history->kind[operation]) ? times->cts : ots_of(history, times, operation);
+    if (gaps->is_on)
+        return exclusive ? aion_moment_of_commit(gaps, time) - 1 : aion_moment_of_snapshot(gaps, time);
     return time - exclusive;
 }
 
@@ -150,12 +153,18 @@ static uint32_t number_of(const struct aion_taking *taking, uint32_t operation)
 
 /* ---- INT ---- */
 
+/* Of a transaction that is held it is judged at once, but where moments depend on snapshots that are still to come. */
+static bool judges_int(const struct aion_taking *taking)
+{
+    return taking->engine->held.gaps.is_on == (taking->what == AION_TAKE_READS);
+}
+
 static void emit_int(const struct aion_taking *taking, struct aion_access *access, uint32_t operation,
                      struct iso_aion_value expected, struct iso_aion_value actual)
 {
     struct iso_aion *engine = taking->engine;
     const struct iso_history *history = taking->history;
-    if (access->int_emitted)
+    if (access->int_emitted || !judges_int(taking))
         return;
     access->int_emitted = true;
     struct iso_aion_event event = aion_event_of(engine, ISO_INT);
@@ -171,6 +180,27 @@ static void emit_int(const struct aion_taking *taking, struct aion_access *acces
 }
 
 /* ---- reads ---- */
+
+/* Below SI: it is judged later (held.h), and then it is one of those that its transaction has. */
+static void hold_read(const struct aion_taking *taking, const struct aion_access *access, uint32_t operation,
+                      uint32_t prefix)
+{
+    struct iso_aion *engine = taking->engine;
+    struct aion_held_reads *reads = &engine->held.reads;
+    if (taking->what != AION_TAKE_READS)
+        return;
+    ISO_GROW(reads->list, reads->count, reads->capacity);
+    reads->list[reads->count++] = (struct aion_held_read){.operation = operation,
+                                                          .key = access->key,
+                                                          .access = (uint32_t)(access - engine->accesses.list),
+                                                          .prefix = prefix};
+}
+
+/* At rc each statement reads by itself: INT is about own writes alone. */
+static bool is_at_new_moment(const struct aion_taking *taking, const struct aion_access *access, uint64_t moment)
+{
+    return !access->read || moment != access->moment || taking->engine->held.level == ISO_RC;
+}
 
 /* A read that the shard judges. `touch->external` counts them: several of one key are one instance. */
 static struct aion_step *external_read(const struct aion_taking *taking, struct aion_access *access, uint32_t operation)
@@ -200,8 +230,11 @@ static void read_register(const struct aion_taking *taking, struct aion_access *
 {
     const struct iso_history *history = taking->history;
     uint32_t value = history->value[operation];
-    uint64_t moment = moment_of(history, &taking->times, operation);
-    if (!access->writes && (!access->read || moment != access->moment)) {
+    uint64_t moment = moment_of(&taking->engine->held.gaps, history, &taking->times, operation);
+    bool external = !access->writes && is_at_new_moment(taking, access, moment);
+    if (external && taking->what != AION_TAKE_ALL) {
+        hold_read(taking, access, operation, ISO_NONE);
+    } else if (external) {
         struct aion_step *step = external_read(taking, access, operation);
         step->kind = AION_READ;
         step->value = value;
@@ -235,7 +268,7 @@ static void emit_list_int(const struct aion_taking *taking, struct aion_access *
                           uint32_t prefix_count, const iso_atom *elements, uint32_t count)
 {
     const struct iso_history *history = taking->history;
-    if (access->int_emitted)
+    if (access->int_emitted || !judges_int(taking))
         return;
     iso_atom *expected = iso_allocate(((size_t)prefix_count + access->writes + 1) * sizeof *expected);
     uint32_t length = prefix_count;
@@ -257,10 +290,13 @@ static void read_list(const struct aion_taking *taking, struct aion_access *acce
     uint64_t first = null ? 0 : history->list_first[history->value[operation]];
     uint32_t count = null ? 0 : (uint32_t)(history->list_first[history->value[operation] + 1] - first);
     const iso_atom *elements = count ? history->element + first : NULL; /* a block may have no elements at all */
-    uint64_t moment = moment_of(history, &taking->times, operation);
+    uint64_t moment = moment_of(&taking->engine->held.gaps, history, &taking->times, operation);
     uint32_t prefix = count;
     bool ends_right = ends_with_own(taking, access, operation, elements, &prefix);
-    if (ends_right && (!access->read || moment != access->moment)) {
+    bool external = ends_right && is_at_new_moment(taking, access, moment);
+    if (external && taking->what != AION_TAKE_ALL) {
+        hold_read(taking, access, operation, prefix);
+    } else if (external) {
         struct aion_step *step = external_read(taking, access, operation);
         struct aion_batch *batch = &taking->engine->shards.batch[taking->cache->keys[access->key].shard];
         step->kind = AION_READ_LIST;
@@ -404,7 +440,7 @@ static void walk_operations(const struct aion_taking *taking)
             note_write(taking, access, o);
             continue;
         }
-        engine->stats.reads_judged++;
+        engine->stats.reads_judged += taking->what != AION_TAKE_READS;
         if (access->list)
             read_list(taking, access, o);
         else
@@ -458,15 +494,49 @@ void aion_access_operations(const struct aion_taking *taking)
     struct iso_aion *engine = taking->engine;
     uint32_t first = taking->history->first_operation[taking->transaction];
     uint32_t end = taking->history->first_operation[taking->transaction + 1];
-    if (taking->plain && engine->shards.count == 1) {
+    if (taking->plain && engine->shards.count == 1 && taking->what == AION_TAKE_ALL) {
         engine->stats.reads_judged += plain_steps_alone(taking, first, end);
         return;
     }
     memset(engine->shards.part_of, 0, engine->shards.count * sizeof *engine->shards.part_of);
-    if (taking->plain) {
+    if (taking->plain && taking->what == AION_TAKE_ALL) {
         engine->stats.reads_judged += plain_steps(taking, first, end);
         return;
     }
     walk_operations(taking);
     finish_accesses(taking);
+}
+
+void aion_access_reads(const struct aion_taking *taking)
+{
+    struct aion_held_reads *reads = &taking->engine->held.reads;
+    assert(taking->what == AION_TAKE_READS);
+    walk_operations(taking);
+    for (uint32_t i = 0; i < reads->count; i++)
+        reads->list[i].has_own = taking->engine->accesses.list[reads->list[i].access].writes;
+}
+
+void aion_access_accused(const struct aion_taking *taking, const struct aion_held_read *read, bool is_group)
+{
+    const struct aion_cached_key *key = &taking->cache->keys[read->key];
+    const struct iso_history *history = taking->history;
+    struct aion_step *step = new_step(taking, key);
+    struct aion_batch *batch = &taking->engine->shards.batch[key->shard];
+    struct aion_detail *detail = aion_batch_detail(batch, step);
+    detail->time = read->look;
+    detail->before = read->before;
+    step->operation = number_of(taking, read->operation);
+    step->flags = (is_group ? AION_GROUP : 0) | (read->has_own ? AION_OWN : 0);
+    step->newer = read->newer;
+    step->kind = AION_READ;
+    step->value = history->value[read->operation];
+    if (read->prefix == ISO_NONE)
+        return;
+    bool null = iso_kind_of(history, read->operation) == ISO_READ;
+    uint64_t first = null ? 0 : history->list_first[history->value[read->operation]];
+    uint32_t count = null ? 0 : (uint32_t)(history->list_first[history->value[read->operation] + 1] - first);
+    step->kind = AION_READ_LIST;
+    detail->count = read->prefix;
+    detail->tail = count - read->prefix;
+    step->value = aion_batch_elements(batch, count ? history->element + first : NULL, count);
 }

@@ -17,6 +17,7 @@ struct aion_access {
     uint64_t before;     /* lists: prefix of the read before, in `element` */
     uint32_t before_count;
     bool list, read, int_emitted, locked;
+    bool unsure; /* below SI: an unjudged read was counted (held.c) */
 };
 
 struct aion_accesses {

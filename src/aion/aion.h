@@ -125,6 +125,9 @@ struct iso_aion_options {
     bool grounds;         /* unlisted EXT, each reported by itself, say what they rest on: values, kind and writers of a
                            * single value; of a list only that it is one, and whether nothing was read */
     bool tires_soon;      /* for tests: what takes care of thousands does so of two (aion/tired.c) */
+    bool are_positions;   /* rc, stale: commits of one timestamp become visible one by one (docs/semantics.md) */
+    bool has_gaps;        /* and so do those between two snapshots: timestamps are places in a log */
+    enum iso_level holds; /* set by the engine: the level, if it holds transactions back (aion/held.h), else SI */
     bool foreign;         /* SI: take writers without sts; each is a version and nothing else */
     /* Whether values of the key are whole rows: those that cannot be compared (verdict/unjudged.h) say nothing of each
      * other. Asked on any shard's thread. NULL: none are. */
@@ -153,6 +156,12 @@ struct iso_aion_options {
     void *runner;
 };
 enum { ISO_AION_SHARDS = 64 };
+
+/* Levels at which reads are judged once, by watermarks and the end alone (aion/held.h). Of these: whether they are about
+ * sessions, so that there is nothing to ask without session order; whether reads need no start. */
+bool iso_aion_holds(enum iso_level level);
+bool iso_aion_is_about_sessions(enum iso_level level);
+bool iso_aion_needs_no_start(enum iso_level level);
 
 /* SI or SER, SESSION on, one shard, 5 s, nothing waits, everything kept. */
 void iso_aion_options_init(struct iso_aion_options *options);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "aion/archive_private.h"
-#include "aion/engine_private.h"
+#include "aion/held.h"
 #include "base/memory.h"
 #include "history/archive.h"
 
@@ -177,7 +177,8 @@ static void archive_budget(struct iso_archive *archive, struct aion_budget *budg
 /* What a restored engine must have been made with. */
 static void archive_kind(struct iso_archive *archive, const struct iso_aion *engine)
 {
-    uint32_t kind[] = {engine->options.level, engine->shards.count, engine->options.spill != NULL};
+    uint32_t kind[] = {engine->held.level == ISO_SI ? engine->options.level : engine->held.level, engine->shards.count,
+                       engine->options.spill != NULL};
     uint32_t saved[] = {kind[0], kind[1], kind[2]};
     iso_archive_value(archive, "engine", saved, sizeof saved);
     iso_archive_expect(archive, !memcmp(kind, saved, sizeof kind));
@@ -200,6 +201,7 @@ void iso_aion_archive(struct iso_archive *archive, struct iso_aion *engine)
     archive_arrivals(archive, &engine->time.arrivals);
     for (uint32_t s = 0; s < engine->shards.count; s++)
         iso_aion_shard_archive(archive, engine->shards.list[s]);
+    aion_held_archive(archive, engine);
 }
 
 void iso_aion_fork(struct iso_aion *engine)

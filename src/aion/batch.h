@@ -20,6 +20,7 @@ struct aion_step {
     uint32_t operation; /* place in the transaction; version: its first write of the key */
     uint32_t detail;    /* + 1; 0: a register, at the times of the part */
     uint8_t kind, flags;
+    uint16_t newer; /* a read below SI: of the versions that it had to see so many of the newest cts do not count */
 };
 
 /* The least time above all that one at `time` sees: a bound. There is none above the last timestamp of all, 2^64-1: who

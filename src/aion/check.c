@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "aion/aion.h"
+#include "aion/held.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/team.h"
@@ -11,7 +11,8 @@
 struct collector {
     const struct iso_history *history;
     struct iso_verdict *verdict;
-    bool *breaks_session; /* by transaction */
+    bool *breaks_session;  /* by transaction */
+    struct aion_gaps gaps; /* rc: among snapshots two commits may have one position */
 };
 
 /* ---- from texts of the engine to numbers of the history ---- */
@@ -89,11 +90,21 @@ static void collect_event(void *context, const struct iso_aion_event *event)
     iso_verdict_add(collector->verdict, &violation);
 }
 
-static bool is_later(const struct iso_history *history, enum iso_level level, uint32_t t, uint32_t latest)
+static uint64_t position_of(const struct collector *collector, uint32_t t)
 {
-    if (latest == ISO_NONE || history->cts[t] != history->cts[latest])
-        return latest == ISO_NONE || history->cts[t] > history->cts[latest];
-    return level == ISO_SER && (history->flags[t] & ISO_POINT) && !(history->flags[latest] & ISO_POINT);
+    const struct iso_history *history = collector->history;
+    if (history->flags[t] & ISO_POINT && (history->flags[t] & ISO_HAS_STS || history->cts[t]))
+        return aion_moment_of_snapshot(&collector->gaps, history->cts[t]);
+    return history->flags[t] & ISO_POINT ? 0 : aion_moment_of_commit(&collector->gaps, history->cts[t]);
+}
+
+static bool is_later(const struct collector *collector, uint32_t t, uint32_t latest)
+{
+    const struct iso_history *history = collector->history;
+    if (latest == ISO_NONE || position_of(collector, t) != position_of(collector, latest))
+        return latest == ISO_NONE || position_of(collector, t) > position_of(collector, latest);
+    return collector->verdict->level == ISO_SER && (history->flags[t] & ISO_POINT) &&
+           !(history->flags[latest] & ISO_POINT);
 }
 
 /* The engine reports the predecessor that came first; of a finished history the latest is known. */
@@ -101,6 +112,7 @@ static void add_session(const struct collector *collector, uint32_t session)
 {
     const struct iso_history *history = collector->history;
     uint32_t latest = ISO_NONE;
+    bool writers = iso_aion_is_about_sessions(collector->verdict->level);
     for (uint32_t i = history->session_first[session]; i < history->session_first[session + 1]; i++) {
         uint32_t t = history->session_order[i];
         if (iso_status_of(history, t) != ISO_COMMITTED)
@@ -114,7 +126,7 @@ static void add_session(const struct collector *collector, uint32_t session)
                                                                         .writer_expected = ISO_NONE,
                                                                         .writer_actual = ISO_NONE,
                                                                         .snapshot_violation = ISO_NONE});
-        if (is_later(history, collector->verdict->level, t, latest))
+        if ((!writers || history->flags[t] & ISO_WRITES) && is_later(collector, t, latest))
             latest = t;
     }
 }
@@ -125,16 +137,32 @@ static bool always_kept(void *context, const char *key, size_t length)
     return true;
 }
 
+static void find_gaps(struct collector *collector, bool is_on)
+{
+    collector->gaps.is_on = is_on;
+    for (uint32_t t = 0; is_on && t < collector->history->transaction_count; t++) {
+        if (iso_status_of(collector->history, t) == ISO_COMMITTED)
+            aion_gaps_add(&collector->gaps, collector->history, t);
+    }
+    aion_gaps_sort(&collector->gaps);
+}
+
 enum iso_status iso_aion_check(const struct iso_history *history, const struct iso_check_options *options,
                                struct iso_verdict *verdict, struct iso_error *error)
 {
-    struct collector collector = {history, verdict, NULL};
+    struct collector collector = {.history = history, .verdict = verdict};
     struct iso_aion_options settings;
     struct iso_aion_stats stats;
     double start = iso_clock_seconds();
     assert(history->finished && verdict->level == options->level);
+    verdict->engine = "aion";
+    if (!options->session_order && iso_aion_is_about_sessions(options->level))
+        return iso_error_set(error, ISO_BAD_INPUT, "--no-session-order: --level %s is about sessions",
+                             iso_level_name(options->level));
     iso_aion_options_init(&settings);
     settings.level = options->level;
+    settings.are_positions = history->clock == ISO_CLOCK_SNAPSHOT;
+    settings.has_gaps = history->clock == ISO_CLOCK_SCALAR && history->xid && !history->rank_physical;
     settings.overlaps = options->overlaps;
     settings.session_order = options->session_order;
     settings.finality_timeout_ms = 0;
@@ -147,7 +175,6 @@ enum iso_status iso_aion_check(const struct iso_history *history, const struct i
     struct iso_team *team = iso_team_new(settings.shards);
     settings.run = iso_team_run;
     settings.runner = team;
-    verdict->engine = "aion";
     collector.breaks_session =
         iso_allocate_zeroed((size_t)history->transaction_count + 1, sizeof *collector.breaks_session);
 
@@ -157,6 +184,7 @@ enum iso_status iso_aion_check(const struct iso_history *history, const struct i
     enum iso_status status = iso_aion_add(engine, 0, history->transaction_count, 0, NULL, error);
     if (status == ISO_OK) {
         iso_aion_end(engine, 0);
+        find_gaps(&collector, settings.has_gaps && options->level == ISO_RC);
         for (uint32_t s = 0; s < history->session_count; s++)
             add_session(&collector, s);
         iso_aion_stats(engine, &stats);
@@ -170,6 +198,7 @@ enum iso_status iso_aion_check(const struct iso_history *history, const struct i
     iso_aion_free(engine);
     iso_team_free(team);
     iso_free(collector.breaks_session);
+    iso_free(collector.gaps.list);
     verdict->seconds_check = iso_clock_seconds() - start;
     return status;
 }

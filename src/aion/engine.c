@@ -1,5 +1,5 @@
 /* The engine's entrance: batches, watermarks, deadlines, and what may be forgotten. */
-#include "aion/engine_private.h"
+#include "aion/held.h"
 
 #include <assert.h>
 #include <string.h>
@@ -22,6 +22,21 @@ void iso_aion_options_init(struct iso_aion_options *options)
         .session_order = true, .shards = 1, .finality_timeout_ms = 5000, .retention = ISO_AION_FOREVER};
 }
 
+bool iso_aion_holds(enum iso_level level)
+{
+    return level == ISO_RC || level == ISO_STALE_READS || iso_aion_is_about_sessions(level);
+}
+
+bool iso_aion_is_about_sessions(enum iso_level level)
+{
+    return level == ISO_RYW || level == ISO_MR;
+}
+
+bool iso_aion_needs_no_start(enum iso_level level)
+{
+    return iso_aion_holds(level) && level != ISO_STALE_READS;
+}
+
 /* Nothing waits beyond its deadline. */
 static uint64_t wait_of(const struct iso_aion_options *options)
 {
@@ -33,12 +48,19 @@ struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
 {
     struct iso_aion *engine = iso_allocate_zeroed(1, sizeof *engine);
     assert(options->shards <= ISO_AION_SHARDS);
-    assert(options->level == ISO_SI || options->level == ISO_SER || options->level == ISO_PC);
+    assert(iso_level_judged_by(options->level, ISO_BY_AION));
     engine->options = *options;
-    if (options->level == ISO_PC) { /* SI whose writers may overlap; who asked knows what it is called */
+    if (options->level != ISO_SER && options->level != ISO_SI) { /* SI whose writers may overlap; who asked knows what
+                                                                  * it is called */
         engine->options.level = ISO_SI;
         engine->options.overlaps = true;
     }
+    engine->held.level = iso_aion_holds(options->level) ? options->level : ISO_SI;
+    engine->held.gaps.is_on =
+        options->has_gaps && (engine->held.level == ISO_RC || engine->held.level == ISO_STALE_READS);
+    engine->held.are_positions = options->are_positions || engine->held.gaps.is_on;
+    engine->options.holds = engine->held.level;
+    engine->options.has_gaps = engine->held.gaps.is_on;
     options = &engine->options;
     engine->shards.count = options->shards ? options->shards : 1;
     engine->time.retention = options->retention;
@@ -51,6 +73,8 @@ struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
     aion_values_init(&engine->sessions.names);
     iso_history_init(&engine->unknown.history);
     aion_key_cache_set(&engine->unknown.cache, &engine->unknown.history);
+    iso_history_init(&engine->held.history);
+    aion_key_cache_set(&engine->held.cache, &engine->held.history);
     aion_spill_open(engine);
     return engine;
 }
@@ -65,6 +89,7 @@ void iso_aion_free(struct iso_aion *engine)
         iso_free(engine->shards.wanted[s].list);
     }
     aion_unknown_release(engine);
+    aion_held_release(engine);
     aion_group_release(&engine->group);
     aion_reorder_front_release(&engine->reorder);
     aion_key_cache_release(&engine->cache);
@@ -354,6 +379,7 @@ uint64_t aion_bytes(const struct iso_aion *engine)
                      (engine->dedup.slots ? (engine->dedup.mask + 1) * sizeof *engine->dedup.slots : 0);
     for (uint32_t s = 0; s < engine->shards.count; s++)
         bytes += iso_aion_shard_bytes(engine->shards.list[s]);
+    bytes += aion_held_bytes(engine);
     if (engine->options.spill && engine->budget.limit) /* from the start: room must be left for them */
         bytes += (uint64_t)engine->shards.count * ISO_SPILL_BUFFERS;
     return bytes;
@@ -368,6 +394,10 @@ static void pass_limit(struct iso_aion *engine, uint64_t start)
     task.start = task.until > start ? task.until : start;
     aion_reorder_go(engine, task.until, task.start);
     run_task(engine, task);
+    if (aion_holds(engine)) {
+        aion_held_advance(engine);
+        run_task(engine, task); /* what it found becomes final */
+    }
     aion_ties_resolve(engine);
 }
 
@@ -429,6 +459,10 @@ void iso_aion_end(struct iso_aion *engine, uint64_t now)
     engine->time.now = now > engine->time.now ? now : engine->time.now;
     engine->time.limit = engine->time.passed = engine->time.promised = UINT64_MAX;
     aion_reorder_go(engine, UINT64_MAX, UINT64_MAX);
+    if (aion_holds(engine)) {
+        run_task(engine, (struct task){.what = ADVANCE, .until = UINT64_MAX, .start = UINT64_MAX});
+        aion_held_end(engine);
+    }
     run_on_shards(engine, END);
     aion_ties_resolve(engine);
     aion_engine_validate(engine);

@@ -7,6 +7,7 @@
 #include "aion/budget_state.h"
 #include "aion/dedup.h"
 #include "aion/group_state.h"
+#include "aion/held_state.h"
 #include "aion/key_cache_state.h"
 #include "aion/reorder_state.h"
 #include "aion/session_state.h"
@@ -39,6 +40,7 @@ struct iso_aion {
     struct aion_group group;
     struct aion_reorder_front reorder;
     struct aion_unknowns unknown;
+    struct aion_held held;
     struct aion_dedup dedup;
     struct aion_sessions sessions;
     struct aion_accesses accesses;
@@ -236,5 +238,8 @@ void aion_unknown_trim(struct iso_aion *engine, uint64_t floor);
 void aion_unknown_index(struct iso_aion *engine); /* makes the table of tids anew */
 void aion_unknown_add(struct iso_aion *engine, const struct aion_key_cache *cache, uint32_t transaction, uint64_t sno);
 void aion_unknown_release(struct iso_aion *engine);
+/* Into a history that keeps what is judged later: the number there. */
+uint32_t aion_copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t transaction,
+                               uint64_t origin, uint64_t sno);
 
 #endif

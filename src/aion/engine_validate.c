@@ -1,6 +1,6 @@
 /* Whether the engine is what its files take it for: run in builds that validate (ISO_VALIDATE), after each call. What it
  * costs is kept below a share of the calls' own, however much there is. */
-#include "aion/engine_private.h"
+#include "aion/held.h"
 
 #ifdef ISO_VALIDATE
 #include <assert.h>
@@ -93,6 +93,7 @@ void aion_engine_validate(struct iso_aion *engine)
     validate_sessions(engine);
     validate_dedup(&engine->dedup);
     validate_unknown(&engine->unknown);
+    aion_held_validate(&engine->held);
     aion_reorder_queue_validate(&engine->reorder.queue);
     for (uint32_t s = 0; s < engine->shards.count; s++)
         aion_shard_validate(engine->shards.list[s]);

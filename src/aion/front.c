@@ -1,7 +1,7 @@
 /* One transaction: may it be taken at all, and what can be judged of it alone or in its session. */
 #include <stdio.h>
 
-#include "aion/front_private.h"
+#include "aion/held.h"
 #include "history/moment.h"
 
 /* ---- what may be taken ---- */
@@ -11,9 +11,9 @@ static const char *lacking_timestamp(const struct iso_aion *engine, uint8_t flag
     bool foreign = engine->options.foreign && (flags & (ISO_WRITES | ISO_HAS_CTS));
     if ((flags & ISO_STATUS_MASK) != ISO_COMMITTED)
         return NULL;
-    if (engine->options.level == ISO_SI && !(flags & ISO_HAS_STS) && !foreign)
+    if (engine->options.level == ISO_SI && aion_needs_start(engine) && !(flags & ISO_HAS_STS) && !foreign)
         return "start timestamp (sts)";
-    if (flags & ISO_HAS_CTS)
+    if (flags & ISO_HAS_CTS || (!aion_needs_start(engine) && !(flags & ISO_WRITES)))
         return NULL;
     if (flags & ISO_WRITES)
         return "commit timestamp (cts), and writes";
@@ -132,17 +132,17 @@ static struct aion_times times_of(const struct iso_history *history, uint32_t t)
 /* ---- a transaction ---- */
 
 /* The first operation whose own timestamp does not lie between sts and cts, or ISO_NONE. */
-static uint32_t stray_operation(const struct iso_history *history, uint32_t t, const struct aion_times *times)
+static uint32_t stray_operation(const struct iso_history *history, uint32_t t, const struct aion_times *times,
+                                uint64_t latest)
 {
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if ((history->kind[o] & ISO_OPERATION_OTS) && (history->ots[o] < times->sts || history->ots[o] > times->cts))
+        if ((history->kind[o] & ISO_OPERATION_OTS) && (history->ots[o] < times->sts || history->ots[o] > latest))
             return o - history->first_operation[t];
     }
     uint32_t end, first = iso_history_sets_of(history, t, &end);
     for (uint32_t i = first; i < end; i++) { /* one that found nothing has no operation */
         const struct iso_range *set = &history->ranges.list[i];
-        if (set->form == ISO_SET_RANGE && set->kind & ISO_OPERATION_OTS &&
-            (set->ots < times->sts || set->ots > times->cts))
+        if (set->form == ISO_SET_RANGE && set->kind & ISO_OPERATION_OTS && (set->ots < times->sts || set->ots > latest))
             return set->first;
     }
     return ISO_NONE;
@@ -157,13 +157,16 @@ static void check_timestamps(const struct aion_taking *taking)
     uint8_t flags = history->flags[t];
     uint32_t snapshot_violation =
         t < taking->cache->snapshot_violation_count ? taking->cache->snapshot_violation[t] : ISO_NONE;
+    /* A snapshot at the place of the commit in the log would show it. */
+    uint64_t latest = times->cts - (engine->held.gaps.is_on && !times->point && times->cts);
+    if (flags & ISO_OWN_TIMES && (flags & ISO_HAS_STS || !aion_needs_start(engine)))
+        engine->stats.per_operation = true;
     if (!(flags & ISO_HAS_STS))
         return;
     if (flags & ISO_OWN_TIMES) {
-        engine->stats.per_operation = true;
-        stray = stray_operation(history, t, times);
+        stray = stray_operation(history, t, times, latest);
     }
-    bool interval = stray != ISO_NONE || times->sts > times->cts || ((flags & ISO_WRITES) && times->sts == times->cts);
+    bool interval = stray != ISO_NONE || times->sts > latest || ((flags & ISO_WRITES) && times->sts == times->cts);
     if (!interval && snapshot_violation == ISO_NONE)
         return;
     struct iso_aion_event event = aion_event_of(engine, ISO_TIMESTAMP);
@@ -205,12 +208,15 @@ static void judge_alone(const struct aion_taking *taking, const struct aion_acce
     const struct iso_history *history = taking->history;
     uint32_t t = taking->transaction, session = history->session[t];
     bool foreign = aion_is_foreign(engine, history->flags[t]);
-    engine->stats.foreign += foreign;
+    engine->stats.foreign += foreign || (session == ISO_NONE && !(history->flags[t] & ISO_HAS_STS));
     if (engine->options.level == ISO_SI)
         check_timestamps(taking);
     else
         note_snapshot_order(taking);
-    bool has_session = engine->options.session_order && session != ISO_NONE && !foreign;
+    bool has_session = engine->options.session_order && session != ISO_NONE && !foreign &&
+                       (!aion_holds(engine) || engine->held.level == ISO_RC);
+    if (aion_holds(engine))
+        aion_held_add(taking, accepted);
     struct aion_entrant entrant = {.sno = accepted->sno, .number = accepted->number};
     if (has_session) {
         entrant.session = aion_cached_session(engine, taking->cache, session);
@@ -287,7 +293,8 @@ static void count_transaction(struct iso_aion *engine, const struct iso_history 
     engine->stats.unknown += status == ISO_UNKNOWN;
     if (!resolved)
         engine->stats.operations += history->first_operation[t + 1] - history->first_operation[t];
-    if (status != ISO_COMMITTED || times->cts >= engine->time.limit || is_start(engine, history, t, times))
+    if (status != ISO_COMMITTED || times->cts >= engine->time.limit || is_start(engine, history, t, times) ||
+        (!last_moment(times) && !aion_needs_start(engine)))
         return;
     engine->stats.below_watermark++;
     if (engine->options.on_late)
@@ -303,7 +310,9 @@ static bool is_refused(struct iso_aion *engine, struct aion_key_cache *cache, ui
     const struct iso_history *history = cache->history;
     uint64_t tid = aion_tid_digest(history, t);
     uint64_t stamp = last_moment(times);
-    bool below = stamp < engine->time.floor || (stamp < engine->time.limit && stamp >= engine->time.promised);
+    bool has_time = stamp || aion_needs_start(engine); /* rc: who only reads need not have one */
+    bool below =
+        has_time && (stamp < engine->time.floor || (stamp < engine->time.limit && stamp >= engine->time.promised));
     if (below && iso_status_of(history, t) == ISO_COMMITTED && !is_start(engine, history, t, times)) {
         engine->stats.beyond_retention++;
         engine->stats.reads_of[ISO_AION_READS_BEYOND_RETENTION] += survey->reads;
@@ -378,6 +387,7 @@ void aion_take(struct iso_aion *engine, struct aion_key_cache *cache, const stru
                                  .arrival = arrival,
                                  .plain = accepted->plain};
     taking.flags |= taking.times.point ? ISO_POINT : 0;
+    taking.what = aion_holds(engine) ? AION_TAKE_WRITES : AION_TAKE_ALL;
     if (state == ISO_COMMITTED)
         judge_alone(&taking, accepted);
     aion_access_operations(&taking);
@@ -389,7 +399,8 @@ static void take_back_unknown(struct iso_aion *engine, struct aion_key_cache *ca
                               struct aion_times times, uint8_t flags)
 {
     flags |= ISO_UNKNOWN | (cache->history->flags[t] & ISO_HAS_STS);
-    struct aion_taking taking = {engine, cache, cache->history, t, flags, times, engine->time.now, false};
+    struct aion_taking taking = {engine,           cache, cache->history, t, flags, times,
+                                 engine->time.now, false, AION_TAKE_ALL};
     aion_access_operations(&taking);
 }
 

@@ -13,15 +13,27 @@ struct aion_taking {
     struct aion_times times;
     uint64_t arrival;
     bool plain; /* every operation reads or writes a register, at the transaction's times, and no key twice */
+    enum { AION_TAKE_ALL, AION_TAKE_WRITES, AION_TAKE_READS } what; /* held.h: its reads come later, or now */
 };
+
+/* Whether reads need a start to be judged by. */
+static inline bool aion_needs_start(const struct iso_aion *engine)
+{
+    return !iso_aion_needs_no_start(engine->held.level);
+}
 
 /* Of a committed transaction: nothing is known of it but its versions. */
 static inline bool aion_is_foreign(const struct iso_aion *engine, uint8_t flags)
 {
-    return engine->options.level == ISO_SI && !(flags & ISO_HAS_STS);
+    return engine->options.level == ISO_SI && aion_needs_start(engine) && !(flags & ISO_HAS_STS);
 }
 
 /* access.c: judges INT and makes the steps for the shards, batch by batch. */
 void aion_access_operations(const struct aion_taking *taking);
+
+/* The same for one that was held: its external reads, into the engine's `held.reads`; and one of them that no choice
+ * explains, as a step (`is_group`: its key has several). */
+void aion_access_reads(const struct aion_taking *taking);
+void aion_access_accused(const struct aion_taking *taking, const struct aion_held_read *read, bool is_group);
 
 #endif

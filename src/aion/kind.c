@@ -28,7 +28,7 @@ static void find_nonversion_writers(struct iso_aion_shard *shard, const struct a
     for (; (nonversion = aion_run_get(&shard->pool, nonversions, place));
          aion_run_next(&shard->pool, nonversions, &place)) {
         shard->stats.steps++;
-        if (nonversion->value != value || nonversion->transaction == reader)
+        if (nonversion->value != value || aion_is_same(shard, nonversion->transaction, reader))
             continue;
         if (nonversion->detail == AION_NONVERSION_ABORTED)
             writers->aborted = smaller(shard, writers->aborted, nonversion->transaction);
@@ -47,9 +47,9 @@ static void find_version_writers(struct iso_aion_shard *shard, const struct aion
     for (; (version = aion_run_get(&shard->pool, &key->versions, place));
          aion_run_next(&shard->pool, &key->versions, &place)) {
         shard->stats.steps++;
-        if (version->value != observed->value || version->transaction == reader)
+        if (version->value != observed->value || aion_is_same(shard, version->transaction, reader))
             continue;
-        if (version->time < observed->bound)
+        if (version->time < aion_last_bound(shard, observed))
             writers->visible = version->transaction;
         else if (writers->future == ISO_NONE)
             writers->future = version->transaction;
@@ -150,7 +150,7 @@ static void gather_cold(const struct iso_aion_shard *shard, const struct aion_ke
     const struct aion_entry *nonversion;
     for (; (nonversion = aion_run_get(&shard->pool, &cold->nonversions, place));
          aion_run_next(&shard->pool, &cold->nonversions, &place)) {
-        if (nonversion->transaction != reader && nonversion->detail != AION_NONVERSION_INTERMEDIATE)
+        if (!aion_is_same(shard, nonversion->transaction, reader) && nonversion->detail != AION_NONVERSION_INTERMEDIATE)
             add_source(shard, sources, nonversion->value, nonversion->transaction,
                        nonversion->detail == AION_NONVERSION_ABORTED ? ABORTED : UNKNOWN);
     }
@@ -165,7 +165,7 @@ static void gather_sources(const struct iso_aion_shard *shard, const struct aion
     for (; (version = aion_run_get(&shard->pool, &key->versions, place));
          aion_run_next(&shard->pool, &key->versions, &place)) {
         const struct aion_list *list = list_of(shard, version->value);
-        for (uint32_t i = 0; list && version->transaction != reader && i < list->count; i++)
+        for (uint32_t i = 0; list && !aion_is_same(shard, version->transaction, reader) && i < list->count; i++)
             add_source(shard, sources, list->elements[i], version->transaction,
                        version->time < bound ? VISIBLE : FUTURE);
     }
@@ -203,7 +203,8 @@ static uint32_t find_intermediate(const struct iso_aion_shard *shard, const stru
     for (; (version = aion_run_get(&shard->pool, &key->versions, place));
          aion_run_next(&shard->pool, &key->versions, &place)) {
         const struct aion_list *appended = list_of(shard, version->value);
-        if (!appended || appended->count < 2 || version->transaction == reader || !is_read_in_part(read, appended))
+        if (!appended || appended->count < 2 || aion_is_same(shard, version->transaction, reader) ||
+            !is_read_in_part(read, appended))
             continue;
         uint32_t at = 0;
         while (!list_contains(appended, read->elements[at]))
@@ -225,7 +226,7 @@ static enum iso_violation_kind explain_list(const struct iso_aion_shard *shard, 
     *actual = ISO_NONE;
     if (!read || !read->count)
         return ISO_ABSENT_READ;
-    gather_sources(shard, key, reader, observed->bound, &sources);
+    gather_sources(shard, key, reader, aion_last_bound(shard, observed), &sources);
     for (uint32_t i = 0; i < read->count && kind == ISO_STALE; i++) {
         struct source source = find_source(&sources, read->elements[i]);
         if (source.class == ABORTED || source.class == UNKNOWN || source.class == NOWHERE) {
@@ -254,8 +255,8 @@ static enum iso_violation_kind explain_list(const struct iso_aion_shard *shard, 
 static void set_writers(struct iso_aion_shard *shard, const struct aion_pending *subject,
                         const struct aion_observed *observed, uint32_t actual, struct aion_finding *finding)
 {
-    const struct aion_entry *expected = aion_visible(shard, &shard->keys.list[subject->key], observed->bound,
-                                                     observed->own ? subject->transaction : ISO_NONE);
+    const struct aion_entry *expected = aion_required(shard, &shard->keys.list[subject->key], observed,
+                                                      observed->own ? subject->transaction : ISO_NONE);
     finding->writer_expected = aion_party_of(shard, expected ? expected->transaction : ISO_NONE);
     finding->writer_actual = aion_party_of(shard, actual);
 }

@@ -113,6 +113,22 @@ struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct
     return NULL;
 }
 
+/* What a read had to see; `own`: but of that transaction. */
+const struct aion_entry *aion_required(const struct iso_aion_shard *shard, const struct aion_key *key,
+                                       const struct aion_observed *observed, uint32_t own)
+{
+    struct aion_place place;
+    const struct aion_entry *version = aion_visible(shard, key, observed->bound, own);
+    if (shard->options.holds == ISO_SI || !observed->newer)
+        return version;
+    place = aion_run_lower(&shard->pool, &key->versions, observed->bound);
+    for (uint32_t left = observed->newer + 1u; left && aion_run_before(&shard->pool, &key->versions, &place);) {
+        version = aion_run_get(&shard->pool, &key->versions, place);
+        left -= version->transaction != own;
+    }
+    return version;
+}
+
 /* Takes the elements of one list off the front of another; false if they differ. */
 static bool take_prefix(const struct iso_aion_shard *shard, uint32_t value, const uint32_t **elements, uint32_t *count)
 {
@@ -141,8 +157,8 @@ static struct layers layers_of(const struct iso_aion_shard *shard, const struct 
                                const struct aion_observed *observed, uint32_t own)
 {
     struct layers layers = {shard, key, aion_run_begin(), observed->bound, NULL, false};
-    if (own != ISO_NONE) {
-        layers.last = aion_visible(shard, key, observed->bound, own);
+    if (own != ISO_NONE || observed->newer) {
+        layers.last = aion_required(shard, key, observed, own);
         layers.done = !layers.last;
     }
     return layers;
@@ -186,10 +202,9 @@ static uint32_t initial_of(const struct iso_aion_shard *shard, const struct aion
 uint32_t aion_expected(const struct iso_aion_shard *shard, const struct aion_key *key,
                        const struct aion_observed *observed, uint32_t transaction)
 {
-    if (!key->versions.count || (key->newest_time < observed->bound && !observed->own))
+    if (!key->versions.count || (key->newest_time < observed->bound && !observed->own && !observed->newer))
         return key->newest_value;
-    const struct aion_entry *version =
-        aion_visible(shard, key, observed->bound, observed->own ? transaction : ISO_NONE);
+    const struct aion_entry *version = aion_required(shard, key, observed, observed->own ? transaction : ISO_NONE);
     return version ? version->value : initial_of(shard, key);
 }
 
@@ -200,9 +215,8 @@ enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key
     if (aion_key_is_list(key))
         return compare_list(shard, key, observed, observed->own ? transaction : ISO_NONE);
     uint32_t expected = key->newest_value;
-    if (key->versions.count && (key->newest_time >= observed->bound || observed->own)) {
-        const struct aion_entry *version =
-            aion_visible(shard, key, observed->bound, observed->own ? transaction : ISO_NONE);
+    if (key->versions.count && (key->newest_time >= observed->bound || observed->own || observed->newer)) {
+        const struct aion_entry *version = aion_required(shard, key, observed, observed->own ? transaction : ISO_NONE);
         if (!version && (key->flags & AION_KEY_DROPPED))
             return AION_UNDECIDED;
         expected = version ? version->value : initial_of(shard, key);
@@ -247,7 +261,7 @@ struct aion_words aion_expected_words(struct iso_aion_shard *shard, const struct
                                       const struct aion_observed *observed, uint32_t own)
 {
     if (!aion_key_is_list(key)) {
-        const struct aion_entry *version = aion_visible(shard, key, observed->bound, own);
+        const struct aion_entry *version = aion_required(shard, key, observed, own);
         return aion_value_words(shard, key, version ? version->value : initial_of(shard, key));
     }
     struct aion_words words = {.is_list = true};

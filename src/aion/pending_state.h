@@ -16,6 +16,7 @@ struct aion_observed {
     uint8_t state;
     bool own;
     bool row_is_wrong; /* of a cell: so is the read of its row, at the same bound: it is held, not wrong */
+    uint16_t newer;    /* as a step's */
 };
 
 /* A pending verdict: one instance (EXT, transaction, key) that was wrong at some time, or has several reads. */

@@ -62,6 +62,8 @@ static bool is_aged(const struct iso_aion_shard *shard, const struct aion_key *k
                     const struct aion_observed *observed)
 {
     uint64_t aged = key->cold ? shard->cold.list[key->cold].aged : 0;
+    if (shard->options.holds == ISO_STALE_READS) /* any moment of the past will do */
+        return aged;
     if (!aged || aion_key_is_list(key) || !has_writer(shard, key, observed->value))
         return aged;
     if (key->newest_time < observed->bound)
@@ -258,7 +260,8 @@ static struct aion_observed observed_read_of(struct iso_aion_shard *shard, const
     struct aion_observed observed = {.bound = detail ? detail->time : part->bound,
                                      .before = detail ? detail->before : part->before,
                                      .operation = step->operation,
-                                     .own = step->flags & AION_OWN};
+                                     .own = step->flags & AION_OWN,
+                                     .newer = shard->options.holds == ISO_SI ? 0 : step->newer};
     if (step->kind == AION_READ)
         observed.value = value_read(shard, batch->atoms, key, step->value);
     else /* no elements in the whole batch: no column */
@@ -350,10 +353,46 @@ __attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shar
         keep_read(shard, key, &observed, transaction, detail);
 }
 
+/* The reader of a key that it has a version of, as that names it. */
+static uint32_t find_reader(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t transaction)
+{
+    const struct aion_transaction *reader = &shard->transactions.list[transaction];
+    struct aion_place place = aion_run_lower(&shard->pool, &key->versions, reader->cts);
+    const struct aion_entry *version;
+    for (; (version = aion_run_get(&shard->pool, &key->versions, place)) && version->time == reader->cts;
+         aion_run_next(&shard->pool, &key->versions, &place)) {
+        if (shard->transactions.list[version->transaction].tid == reader->tid)
+            return version->transaction;
+    }
+    return transaction;
+}
+
+/* Below SI: one that the front has judged (held.h). No version to come changes that. */
+static void read_accused(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
+                         const struct aion_step *step, uint32_t transaction)
+{
+    struct aion_key *key = &shard->keys.list[step->key];
+    if (key->flags & AION_KEY_PAGED)
+        aion_page_in_all(shard, key);
+    struct aion_observed observed = observed_read_of(shard, batch, part, step, key);
+    if (observed.own)
+        transaction = find_reader(shard, key, transaction);
+    observed.state = aion_judge(shard, key, &observed, transaction);
+    if (observed.state == AION_UNDECIDED)
+        shard->stats.reads_undecided++;
+    if (step->flags & AION_GROUP)
+        group_pending(shard, step->key, transaction, &observed);
+    else if (observed.state == AION_WRONG || observed.state == AION_HELD)
+        aion_pending_start(shard, aion_pending_new(shard, step->key, transaction, &observed), ISO_NONE);
+    aion_value_drop(shard, key, observed.value);
+}
+
 void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
                const struct aion_step *step, uint32_t transaction)
 {
-    if (!read_newest(shard, part, step, &shard->keys.list[step->key], transaction))
+    if (shard->options.holds != ISO_SI)
+        read_accused(shard, batch, part, step, transaction);
+    else if (!read_newest(shard, part, step, &shard->keys.list[step->key], transaction))
         read_with_care(shard, batch, part, step, transaction);
 }
 

@@ -35,6 +35,7 @@ uint32_t aion_member_new(struct iso_aion *engine, const struct aion_key_cache *c
     const struct iso_history *history = cache->history;
     const struct aion_times *times = &accepted->times;
     uint32_t number, t = accepted->transaction;
+    bool is_timeless = engine->held.level == ISO_RC && !(history->flags[t] & ISO_HAS_STS); /* it follows anything */
     if (engine->sessions.members.free_count) {
         number = engine->sessions.members.free[--engine->sessions.members.free_count];
     } else {
@@ -43,7 +44,7 @@ uint32_t aion_member_new(struct iso_aion *engine, const struct aion_key_cache *c
         number = engine->sessions.members.count++;
     }
     engine->sessions.members.list[number] =
-        (struct aion_member){.sts = times->sts,
+        (struct aion_member){.sts = is_timeless ? UINT64_MAX : times->sts,
                              .cts = times->cts,
                              .origin = engine->options.origin_is_index ? t : history->origin[t],
                              .tid = aion_values_take(&engine->values, &history->atoms, history->tid[t]),
@@ -199,7 +200,8 @@ bool aion_is_larger(const struct iso_aion *engine, const struct aion_member *mem
 
 static struct iso_aion_party party_of(const struct iso_aion *engine, const struct aion_member *member)
 {
-    return (struct iso_aion_party){&engine->values.atoms, member->tid, member->origin, member->sts, member->cts};
+    uint64_t sts = engine->held.level == ISO_RC && member->sts == UINT64_MAX ? 0 : member->sts;
+    return (struct iso_aion_party){&engine->values.atoms, member->tid, member->origin, sts, member->cts};
 }
 
 static void emit_session_violation(struct iso_aion *engine, struct aion_session *session, struct aion_member *member,

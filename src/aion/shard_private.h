@@ -86,6 +86,24 @@ static inline bool aion_may_drop_read(const struct iso_aion_shard *shard, uint64
     return shard->options.level == ISO_SER ? bound < shard->time.passed : bound <= shard->time.passed;
 }
 
+/* What was committed from here on came too late for the read. Where it had a choice of moments (held.h), `bound` is the
+ * one that it is told by, and transactions that it may rest on started before the last one. */
+static inline uint64_t aion_last_bound(const struct iso_aion_shard *shard, const struct aion_observed *observed)
+{
+    if (shard->options.holds == ISO_SI)
+        return observed->bound;
+    return shard->options.has_gaps ? observed->before : aion_above(observed->before);
+}
+
+/* Whether both are one transaction: a part that came later than its writes has a number of its own. */
+static inline bool aion_is_same(const struct iso_aion_shard *shard, uint32_t one, uint32_t other)
+{
+    const struct aion_transaction *transactions = shard->transactions.list;
+    if (one == other || shard->options.holds == ISO_SI || one == ISO_NONE || other == ISO_NONE)
+        return one == other;
+    return transactions[one].tid == transactions[other].tid && transactions[one].cts == transactions[other].cts;
+}
+
 /* key.c */
 struct aion_cold *aion_cold_of(struct iso_aion_shard *shard, struct aion_key *key);
 /* `assumed`: a read reported it. */
@@ -149,6 +167,9 @@ enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key
                              const struct aion_observed *observed, uint32_t transaction);
 struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
                                 uint32_t own);
+/* What it had to see; `own`: but of that transaction. */
+const struct aion_entry *aion_required(const struct iso_aion_shard *shard, const struct aion_key *key,
+                                       const struct aion_observed *observed, uint32_t own);
 struct aion_words aion_expected_words(struct iso_aion_shard *shard, const struct aion_key *key,
                                       const struct aion_observed *observed, uint32_t own);
 /* How many elements a list has, and what was read of it. */

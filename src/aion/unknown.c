@@ -27,8 +27,8 @@ void aion_unknown_index(struct iso_aion *engine)
 
 /* ---- keeping them ---- */
 
-static uint32_t copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t t, uint64_t origin,
-                                 uint64_t sno)
+uint32_t aion_copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t t, uint64_t origin,
+                               uint64_t sno)
 {
     bool alone = from->session[t] == ISO_NONE;
     iso_atom session = alone ? 0 : iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
@@ -56,8 +56,8 @@ static void rebuild_history(struct iso_aion *engine)
         uint32_t t = unknown->transaction;
         if (!unknown->open)
             continue;
-        unknown->transaction = copy_transaction(&kept, &engine->unknown.history, t, engine->unknown.history.origin[t],
-                                                engine->unknown.history.sno[t]);
+        unknown->transaction = aion_copy_transaction(&kept, &engine->unknown.history, t,
+                                                     engine->unknown.history.origin[t], engine->unknown.history.sno[t]);
         engine->unknown.list[count++] = *unknown;
     }
     engine->unknown.count = count;
@@ -78,7 +78,7 @@ void aion_unknown_add(struct iso_aion *engine, const struct aion_key_cache *cach
     engine->unknown.list[engine->unknown.count++] =
         (struct aion_unknown){.tid = aion_tid_digest(history, t),
                               .time = time,
-                              .transaction = copy_transaction(&engine->unknown.history, history, t, origin, sno),
+                              .transaction = aion_copy_transaction(&engine->unknown.history, history, t, origin, sno),
                               .open = true};
     index_open(engine, engine->unknown.count - 1);
     engine->unknown.open++;

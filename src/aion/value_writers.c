@@ -122,7 +122,7 @@ static uint32_t last_before(const struct iso_aion_shard *shard, const struct aio
         const struct aion_entry *entry = aion_run_get(&shard->pool, writers, place);
         if (entry->time != order)
             break;
-        if (entry->transaction != reader)
+        if (!aion_is_same(shard, entry->transaction, reader))
             return entry->transaction;
     }
     return ISO_NONE;
@@ -141,7 +141,7 @@ static uint32_t first_from(const struct iso_aion_shard *shard, const struct aion
         const struct aion_entry *entry = aion_run_get(&shard->pool, writers, place);
         if (!entry || entry->time != order)
             return ISO_NONE;
-        if (entry->transaction != reader)
+        if (!aion_is_same(shard, entry->transaction, reader))
             return entry->transaction;
     }
 }
@@ -158,7 +158,8 @@ void aion_find_value_writers(struct iso_aion_shard *shard, struct aion_key *key,
                              const struct aion_observed *observed, struct aion_value_writers *found)
 {
     struct aion_run *writers = value_writers_of(shard, key);
-    struct aion_entry bound = {.time = place_in_order(observed->value, VERSION), .start = observed->bound};
+    struct aion_entry bound = {.time = place_in_order(observed->value, VERSION),
+                               .start = aion_last_bound(shard, observed)};
     writers = writers ? writers : make_value_writers(shard, key);
     struct aion_place place = aion_run_among(&shard->pool, writers, bound.time, stands_before, &bound);
     found->visible = last_before(shard, writers, place, bound.time, reader);

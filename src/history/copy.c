@@ -19,7 +19,7 @@ static void copy_moment(struct iso_history *into, const struct iso_history *from
         iso_history_set_operation_snapshot(into, iso_snapshot_copy(into, from, (uint32_t)from->ots[o]));
     else if (from->kind[o] & ISO_OPERATION_OTS)
         iso_history_set_ots(into, (struct iso_stamp){.physical = from->ots[o]});
-    else if (from->kind[o] & ISO_OPERATION_LOCK)
+    if (from->kind[o] & ISO_OPERATION_LOCK)
         iso_history_set_lock(into);
 }
 

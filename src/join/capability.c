@@ -35,6 +35,12 @@ const struct join_capability *join_capability_of(const char *kind)
     return NULL;
 }
 
+bool iso_join_has_positions(const char *kind)
+{
+    const struct join_capability *capability = join_capability_of(kind);
+    return capability && capability->positions;
+}
+
 bool iso_join_promises_order(const char *kind)
 {
     const struct join_capability *capability = join_capability_of(kind);

@@ -201,6 +201,8 @@ bool iso_join_knows(const char *kind);
 /* Whether it promises that serializable transactions are so in the order of their commits. Else only the versions of
  * each key have that order. */
 bool iso_join_promises_order(const char *kind);
+/* Whether timestamps are places in a log, which say nothing of what became visible first between two snapshots. */
+bool iso_join_has_positions(const char *kind);
 
 /* Whether all that was there before the stream has been said, so that nothing else was. */
 bool iso_join_initial_is_known(const struct iso_join *join);

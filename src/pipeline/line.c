@@ -117,7 +117,8 @@ static struct iso_reported_moments moments_of(const struct iso_aion_event *event
     if (event->axiom != ISO_EXT)
         return moments;
     moments.inclusive = is_inclusive(event);
-    put_stamp(moments.read_at, moments.inclusive ? event->bound - 1 : event->bound);
+    if (event->bound) /* below SI a read may have had to see nobody's */
+        put_stamp(moments.read_at, moments.inclusive ? event->bound - 1 : event->bound);
     moments.expected = times_of(&event->writer_expected);
     moments.actual = times_of(&event->writer_actual);
     return moments;

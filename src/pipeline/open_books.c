@@ -49,6 +49,8 @@ static void open_taken(const struct opening *opening, uint64_t *of)
     const struct iso_aion_stats *engine = opening->engine;
     uint64_t initial = opening->join->initial_transactions, foreign = engine->foreign - initial;
     uint64_t no_start = opening->join->without_start < foreign ? opening->join->without_start : foreign;
+    if (iso_aion_needs_no_start(opening->pipeline->options.engine.level))
+        no_start = 0;
     uint64_t rest = engine->transactions - initial - opening->join->probes - foreign;
     of[ISO_BOOK_FOREIGN] = foreign - no_start;
     of[ISO_BOOK_UNPLACED] = no_start;

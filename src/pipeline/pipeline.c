@@ -48,6 +48,7 @@ static struct iso_aion *new_engine(struct iso_pipeline *pipeline)
     engine.emit = pipeline_emit;
     engine.context = pipeline;
     engine.foreign = joins;
+    engine.has_gaps = joins && iso_join_has_positions(options->join.kind);
     engine.is_whole_row = joins ? is_whole_row : NULL;
     return iso_aion_new(&engine);
 }

@@ -165,8 +165,8 @@ void pipeline_queries_name(struct iso_aion_event *event)
 void pipeline_need_queries(struct iso_pipeline *pipeline)
 {
     struct iso_rowsets_options options;
-    if (pipeline->queries.engine)
-        return;
+    if (pipeline->queries.engine || iso_aion_holds(pipeline->options.engine.level))
+        return; /* the rows of a query may be of several moments */
     iso_rowsets_options_init(&options);
     options.level = pipeline->options.seeks_order ? ISO_SI : pipeline->options.engine.level;
     options.retention = pipeline->options.engine.retention;
@@ -251,12 +251,13 @@ static bool start_is_settled(struct iso_pipeline *pipeline)
     return pipeline->queries.is_whole || iso_join_start_is_settled(pipeline->join);
 }
 
-/* No source has cells: of its rows nothing is kept. */
+/* No source has cells: of its rows nothing is kept. Or the level says nothing of them. */
 static void leave(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t transaction)
 {
     uint32_t end, next = iso_history_sets_of(block, transaction, &end);
     while (iso_status_of(block, transaction) == ISO_COMMITTED && next_query(block, &next, end)) {
-        pipeline->stats.excused[ISO_UNJUDGED_COLUMN]++;
+        pipeline->stats
+            .excused[iso_aion_holds(pipeline->options.engine.level) ? ISO_UNJUDGED_ROW_SETS : ISO_UNJUDGED_COLUMN]++;
         pipeline->stats.excused_reads++;
     }
 }

@@ -102,7 +102,8 @@ static const char *reason_of_little(const struct iso_pipeline *pipeline, const s
 /* At ser a writer's reads are judged at its commit, and where an order is sought all others are part of it. */
 static bool lacks_start(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats)
 {
-    return (stats->join.without_start && pipeline->options.engine.level != ISO_SER) ||
+    enum iso_level level = pipeline->options.engine.level;
+    return (stats->join.without_start && level != ISO_SER && !iso_aion_needs_no_start(level)) ||
            (stats->join.readers_without_start && !pipeline->options.seeks_order);
 }
 

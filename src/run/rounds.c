@@ -308,8 +308,10 @@ bool app_rounds_take(struct app_rounds *rounds, const struct iso_history *block,
     const struct app_stream_options *options = rounds->options;
     decide_kind(rounds, block, first, count);
     bool untimed = rounds->kind == APP_ROUNDS_UNTIMED;
-    if (untimed && app_stream_level(options) == ISO_PC)
-        iso_error_set(error, ISO_BAD_INPUT, "--level pc: these records have no timestamps, and it is judged by them");
+    enum iso_level level = app_stream_level(options);
+    if (untimed && level != ISO_SI && level != ISO_SER)
+        iso_error_set(error, ISO_BAD_INPUT, "--level %s: these records have no timestamps, and it is judged by them",
+                      iso_level_name(level));
     for (uint32_t t = first; t < first + count && rounds->kind != APP_ROUNDS_TIMED; t++) {
         collect_transaction(rounds, block, t);
         if (untimed && options->round && rounds->since >= options->round && !rounds->full)

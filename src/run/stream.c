@@ -223,10 +223,14 @@ static enum iso_status check_options(const struct app_stream_options *options, c
         return iso_error_set(error, ISO_BAD_INPUT,
                              "--round judges transactions without timestamps, and a change stream gives them some: "
                              "expected --any-order, or --to-history FILE and check");
-    if (app_stream_level(options) == ISO_PC && (options->any_order || options->round))
+    enum iso_level level = app_stream_level(options);
+    if (level != ISO_SI && level != ISO_SER && (options->any_order || options->round))
         return iso_error_set(error, ISO_BAD_INPUT,
-                             "--level pc is judged by timestamps: expected neither --any-order nor "
-                             "--round");
+                             "--level %s is judged by timestamps: expected neither --any-order nor --round",
+                             iso_level_name(level));
+    if (iso_aion_is_about_sessions(level) && options->no_session_order)
+        return iso_error_set(error, ISO_BAD_INPUT, "--no-session-order: --level %s is about sessions",
+                             iso_level_name(level));
     if ((options->history || options->to_history) && !survey->changes)
         return iso_error_set(error, ISO_BAD_INPUT,
                              "--history and --to-history join records with a change stream: "

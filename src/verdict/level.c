@@ -53,7 +53,7 @@ static const struct {
 } judges[] = {
     {ISO_BY_CHRONOS,
      BIT(SI) | BIT(SER) | BIT(RC) | BIT(PC) | BIT(STALE_READS) | BIT(RA) | BIT(CC) | BIT(PSI) | BIT(RYW) | BIT(MR)},
-    {ISO_BY_AION, BIT(SI) | BIT(SER) | BIT(PC)},
+    {ISO_BY_AION, BIT(SI) | BIT(SER) | BIT(PC) | BIT(RC) | BIT(STALE_READS) | BIT(RYW) | BIT(MR)},
     {ISO_BY_POLYGRAPH, BIT(PC) | BIT(SI) | BIT(SER) | BIT(ADYA_SI) | BIT(GSI) | BIT(STRONG_SI) | BIT(STRICT_SER)},
     {ISO_BY_WEAK,
      BIT(ADYA_RC) | BIT(RC) | BIT(RA) | BIT(CC) | BIT(PSI) | BIT(PRAM) | BIT(RYW) | BIT(MR) | BIT(MW) | BIT(WFR)},

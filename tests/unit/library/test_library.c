@@ -197,7 +197,7 @@ static void options_that_do_not_fit_are_refused(void **state)
     assert_refuses(&error, ISO_BAD_INPUT, "gsi");
     iso_options_set_text(options, "engine", "auto", &error);
     assert_null(iso_stream_new(options, NULL, NULL, NULL, &error));
-    assert_refuses(&error, ISO_BAD_INPUT, "si, ser and pc");
+    assert_refuses(&error, ISO_BAD_INPUT, "si, ser, rc, pc, ryw, mr and stale");
     iso_options_set_text(options, "level", "si", &error);
     iso_options_set_text(options, "evidence", "why.jsonl", &error);
     assert_null(iso_stream_new(options, NULL, NULL, NULL, &error));

@@ -1,0 +1,731 @@
+#include "aion/held.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/archive.h"
+#include "base/memory.h"
+#include "base/number_map.h"
+#include "base/sorted.h"
+#include "history/archive.h"
+#include "history/copy.h"
+#include "history/moment.h"
+
+/* REBUILD_FROM: the history is made anew from so many on; FLUSH: steps that go to the shards at once. */
+enum { REBUILD_FROM = 1024, FLUSH = 4096 };
+
+/* ---- what is due: a heap ---- */
+
+static bool is_earlier(const struct aion_held_due *left, const struct aion_held_due *right)
+{
+    if (left->time != right->time)
+        return left->time < right->time;
+    return left->session != right->session ? left->session < right->session : left->number < right->number;
+}
+
+static void push_due(struct iso_aion *engine, struct aion_held_dues *dues, uint64_t time, uint32_t session,
+                     const struct aion_held_member *member)
+{
+    struct aion_held_due due = {time, member ? member->sno : 0, session, member ? member->number : 0};
+    ISO_GROW(dues->list, dues->count, dues->capacity);
+    uint32_t at = dues->count++;
+    for (; at && is_earlier(&due, &dues->list[(at - 1) / 2]); at = (at - 1) / 2)
+        dues->list[at] = dues->list[(at - 1) / 2];
+    dues->list[at] = due;
+    engine->held.sessions[session].waiting++;
+}
+
+static struct aion_held_due pop_due(struct iso_aion *engine, struct aion_held_dues *dues)
+{
+    struct aion_held_due top = dues->list[0], last = dues->list[--dues->count];
+    uint32_t at = 0;
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child + 1 < dues->count && is_earlier(&dues->list[child + 1], &dues->list[child]))
+            child++;
+        if (child >= dues->count || !is_earlier(&dues->list[child], &last))
+            break;
+        dues->list[at] = dues->list[child];
+        at = child;
+    }
+    dues->list[at] = last;
+    engine->held.sessions[top.session].waiting--;
+    return top;
+}
+
+/* ---- sessions ---- */
+
+static uint32_t session_new(struct aion_held *held, uint64_t digest)
+{
+    uint32_t number = held->free - 1;
+    if (held->free) {
+        held->free = held->sessions[number].waiting;
+    } else {
+        ISO_GROW(held->sessions, held->count, held->capacity);
+        number = held->count++;
+    }
+    held->sessions[number] = (struct aion_held_session){
+        .digest = digest, .last = {.number = ISO_NONE, .tid = ISO_ABSENT}, .forgotten = held->forgotten};
+    if (digest)
+        iso_number_map_put(&held->by_digest, digest, number);
+    return number;
+}
+
+static uint32_t session_of(const struct aion_taking *taking, bool has_session)
+{
+    struct aion_held *held = &taking->engine->held;
+    if (!has_session)
+        return session_new(held, 0);
+    uint64_t digest = aion_cached_session_digest(taking->cache, taking->history->session[taking->transaction]);
+    uint32_t number = iso_number_map_get(&held->by_digest, digest);
+    return number == ISO_NUMBER_NONE ? session_new(held, digest) : number;
+}
+
+/* Once nothing can ask for it any more. */
+static void let_session_go(struct iso_aion *engine, uint32_t number)
+{
+    struct aion_held *held = &engine->held;
+    struct aion_held_session *session = &held->sessions[number];
+    bool is_over = !session->digest || held->level == ISO_STALE_READS || session->latest < engine->time.floor;
+    if (session->count || session->waiting)
+        return;
+    if (!is_over) {
+        if (engine->options.retention != ISO_AION_FOREVER && !held->ended)
+            push_due(engine, &held->floors, session->latest, number, NULL);
+        return;
+    }
+    aion_forget_known(engine, session, UINT64_MAX);
+    if (session->digest && aion_above(session->latest) > held->forgotten)
+        held->forgotten = aion_above(session->latest); /* it may come again */
+    aion_values_drop(&engine->values, session->last.tid);
+    iso_free(session->known);
+    iso_free(session->members);
+    if (session->digest)
+        iso_number_map_remove(&held->by_digest, session->digest);
+    *session = (struct aion_held_session){.waiting = held->free, .last = {.tid = ISO_ABSENT}};
+    held->free = number + 1;
+}
+
+/* ---- members ---- */
+
+static bool stands_behind(const struct aion_held_member *member, const struct aion_held_member *other)
+{
+    return member->sno != other->sno ? member->sno > other->sno : (int32_t)(member->number - other->number) > 0;
+}
+
+static void insert_member(struct aion_held_session *session, const struct aion_held_member *member)
+{
+    ISO_GROW(session->members, session->count, session->capacity);
+    uint32_t at = session->count++;
+    for (; at && stands_behind(&session->members[at - 1], member); at--)
+        session->members[at] = session->members[at - 1];
+    session->members[at] = *member;
+    session->writers += (member->flags & ISO_WRITES) != 0;
+    session->starts += (member->flags & ISO_HAS_STS) != 0;
+}
+
+static void drop_members(struct iso_aion *engine, struct aion_held_session *session, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct aion_held_member *member = &session->members[i];
+        if (member->flags & ISO_WRITES)
+            session->written = aion_above(member->times.cts);
+        session->writers -= (member->flags & ISO_WRITES) != 0;
+        session->starts -= (member->flags & ISO_HAS_STS) != 0;
+        aion_values_drop(&engine->values, member->tid);
+    }
+    session->count -= count;
+    memmove(session->members, session->members + count, session->count * sizeof *session->members);
+}
+
+static bool has_reads(const struct iso_history *history, uint32_t t)
+{
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        if (!iso_kind_writes(history->kind[o]))
+            return true;
+    }
+    return false;
+}
+
+static void add_gap(struct aion_gaps *gaps, uint64_t time)
+{
+    ISO_GROW(gaps->list, gaps->count, gaps->capacity);
+    gaps->is_sorted = gaps->count ? gaps->is_sorted && gaps->list[gaps->count - 1] < time : true;
+    gaps->list[gaps->count++] = time;
+}
+
+/* Where it looked from. */
+void aion_gaps_add(struct aion_gaps *gaps, const struct iso_history *history, uint32_t t)
+{
+    if (!gaps->is_on)
+        return;
+    if (history->flags[t] & ISO_HAS_STS)
+        add_gap(gaps, history->sts[t]);
+    for (uint32_t o = history->first_operation[t]; history->ots && o < history->first_operation[t + 1]; o++) {
+        if (history->kind[o] & ISO_OPERATION_OTS)
+            add_gap(gaps, history->ots[o]);
+    }
+}
+
+static int compare_times(const void *left, const void *right)
+{
+    uint64_t one = *(const uint64_t *)left, other = *(const uint64_t *)right;
+    return (one > other) - (one < other);
+}
+
+void aion_gaps_sort(struct aion_gaps *gaps)
+{
+    uint32_t left = 0;
+    if (gaps->is_sorted || !gaps->count)
+        return;
+    qsort(gaps->list, gaps->count, sizeof *gaps->list, compare_times);
+    for (uint32_t i = 0; i < gaps->count; i++) {
+        if (!left || gaps->list[left - 1] != gaps->list[i])
+            gaps->list[left++] = gaps->list[i];
+    }
+    gaps->count = left;
+    gaps->is_sorted = true;
+}
+
+void aion_held_add(const struct aion_taking *taking, const struct aion_accepted *accepted)
+{
+    struct iso_aion *engine = taking->engine;
+    struct aion_held *held = &engine->held;
+    const struct iso_history *history = taking->history;
+    uint32_t t = taking->transaction;
+    uint8_t flags = history->flags[t];
+    bool reads = has_reads(history, t), has_session = engine->options.session_order &&
+                                                      history->session[t] != ISO_NONE && held->level != ISO_STALE_READS;
+    aion_gaps_add(&held->gaps, history, t);
+    if (!reads && !has_session)
+        return;
+    uint64_t origin = engine->options.origin_is_index ? t : history->origin[t];
+    bool has_time = flags & (ISO_HAS_STS | ISO_HAS_CTS) || history->finished;
+    uint64_t moment = taking->times.cts > taking->times.sts ? taking->times.cts : taking->times.sts;
+    if (flags & ISO_OWN_TIMES) {
+        uint64_t latest = iso_history_latest_time(history, t);
+        moment = latest > moment ? latest : moment;
+    }
+    struct aion_held_member member = {
+        .sno = accepted->sno,
+        .origin = origin,
+        .moment = has_time ? moment : aion_recent(engine),
+        .times = taking->times,
+        .number = accepted->number,
+        .transaction = reads ? aion_copy_transaction(&held->history, history, t, origin, accepted->sno) : ISO_NONE,
+        .tid = aion_values_take(&engine->values, &history->atoms, history->tid[t]),
+        .flags = flags & (ISO_HAS_STS | ISO_WRITES)};
+    uint32_t number = session_of(taking, has_session);
+    struct aion_held_session *session = &held->sessions[number];
+    session->latest = member.moment > session->latest ? member.moment : session->latest;
+    insert_member(session, &member);
+    held->waiting++;
+    push_due(engine, &held->moments, member.moment, number, &member);
+}
+
+/* ---- the transaction at hand ---- */
+
+/* What others may have read of it, as the front says it. */
+void aion_held_look(struct iso_aion *engine, const struct aion_held_member *member, const struct aion_held_read *read,
+                    struct aion_look *look)
+{
+    struct aion_held *held = &engine->held;
+    const struct iso_history *history = &held->history;
+    const struct aion_cached_key *key = aion_cached_key(engine, &held->cache, read->key);
+    struct aion_looker reader = {&engine->values.atoms, member->tid, member->times.cts, read->has_own};
+    const iso_atom *elements = &history->value[read->operation];
+    uint32_t count = 1;
+    *look = (struct aion_look){.gaps = &held->gaps, .are_positions = held->are_positions};
+    if (read->prefix != ISO_NONE) {
+        bool null = iso_kind_of(history, read->operation) == ISO_READ;
+        count = null ? 0 : read->prefix;
+        elements = count ? history->element + history->list_first[history->value[read->operation]] : NULL;
+    }
+    aion_look_begin(look, engine->shards.list[key->shard], key->number - 1, &reader, &history->atoms, elements, count);
+}
+
+void aion_held_soften(const struct iso_aion *engine, struct aion_held_read *read, const struct aion_look *look)
+{
+    bool has_log = engine->held.gaps.is_on || !engine->held.are_positions;
+    if (read->outcome != AION_HELD_WRONG || has_log || !aion_list_is_tied(look))
+        return;
+    read->outcome = AION_HELD_UNSURE;
+    read->reason = ISO_UNJUDGED_VERSION_ORDER;
+}
+
+/* Of the transaction at hand what each key has of both: its access keeps count. */
+static void count_accused(struct iso_aion *engine)
+{
+    struct aion_held_reads *reads = &engine->held.reads;
+    for (uint32_t i = 0; i < reads->count; i++)
+        engine->accesses.list[reads->list[i].access].external += reads->list[i].outcome == AION_HELD_WRONG;
+}
+
+static void count_unsure(struct iso_aion *engine, const struct aion_held_read *read)
+{
+    struct aion_access *access = &engine->accesses.list[read->access];
+    engine->stats.reads_judged--;
+    engine->stats.reads_left++;
+    if (access->external || access->unsure)
+        return; /* one for each key, and an accusation takes precedence */
+    access->unsure = true;
+    engine->stats.reads_unjudged++;
+    engine->stats.unjudged[read->reason]++;
+}
+
+/* Counts what is not judged, and sends what is wrong to its shards. */
+static void settle(struct iso_aion *engine, const struct aion_held_member *member)
+{
+    struct aion_held *held = &engine->held;
+    struct aion_taking taking = {.engine = engine,
+                                 .cache = &held->cache,
+                                 .history = &held->history,
+                                 .transaction = member->transaction,
+                                 .flags = ISO_COMMITTED | (member->flags & ISO_HAS_STS) |
+                                          (member->times.point ? ISO_POINT : 0),
+                                 .times = member->times,
+                                 .arrival = engine->time.now};
+    bool by_index = engine->options.origin_is_index;
+    engine->options.origin_is_index = false;
+    memset(engine->shards.part_of, 0, engine->shards.count * sizeof *engine->shards.part_of);
+    count_accused(engine);
+    for (uint32_t i = 0; i < held->reads.count; i++) {
+        const struct aion_held_read *read = &held->reads.list[i];
+        if (read->outcome == AION_HELD_WRONG)
+            aion_access_accused(&taking, read, engine->accesses.list[read->access].external > 1);
+        else if (read->outcome == AION_HELD_LOST)
+            engine->stats.reads_undecided++;
+        else if (read->outcome == AION_HELD_UNSURE)
+            count_unsure(engine, read);
+    }
+    engine->options.origin_is_index = by_index;
+}
+
+static uint32_t steps_on_the_way(const struct iso_aion *engine)
+{
+    uint32_t steps = 0;
+    for (uint32_t s = 0; s < engine->shards.count; s++)
+        steps += engine->shards.batch[s].step_count;
+    return steps;
+}
+
+/* Its reads stand in `held->reads`; false: they cannot be had. */
+static bool begin_transaction(struct iso_aion *engine, const struct aion_held_member *member)
+{
+    struct aion_held *held = &engine->held;
+    const struct iso_history *history = &held->history;
+    uint32_t t = member->transaction;
+    struct aion_taking taking = {.engine = engine,
+                                 .cache = &held->cache,
+                                 .history = history,
+                                 .transaction = t,
+                                 .flags = ISO_COMMITTED,
+                                 .times = member->times,
+                                 .what = AION_TAKE_READS};
+    aion_gaps_sort(&held->gaps);
+    held->reads.count = 0;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+        aion_cached_key(engine, &held->cache, history->key[o]);
+    if (engine->budget.failure.status != ISO_OK)
+        return false;
+    bool by_index = engine->options.origin_is_index;
+    engine->options.origin_is_index = false; /* the copy's origin already is what events are to carry */
+    aion_access_reads(&taking);
+    engine->options.origin_is_index = by_index;
+    return true;
+}
+
+static void end_transaction(struct iso_aion *engine, struct aion_held_member *member)
+{
+    settle(engine, member);
+    member->transaction = ISO_NONE;
+    engine->held.dead++;
+    if (steps_on_the_way(engine) >= FLUSH)
+        aion_run_batches(engine, false);
+}
+
+/* ---- rc and stale ---- */
+
+/* The first that has a start behind it in its session, or NULL. */
+static const struct aion_held_member *find_next_start(const struct aion_held_session *session, uint32_t at)
+{
+    for (uint32_t i = at + 1; session->starts && i < session->count; i++) {
+        if (session->members[i].flags & ISO_HAS_STS)
+            return &session->members[i];
+    }
+    return NULL;
+}
+
+/* A transaction that does not say where it started did so after what its session had committed before. */
+static uint64_t start_of(const struct iso_aion *engine, const struct aion_held_session *session, uint32_t at)
+{
+    const struct aion_gaps *gaps = &engine->held.gaps;
+    const struct aion_held_member *member = &session->members[at];
+    uint64_t written = session->written;
+    if (member->flags & ISO_HAS_STS)
+        return aion_above(aion_moment_of_snapshot(gaps, member->times.sts));
+    for (uint32_t i = at; i-- > 0;) {
+        if (session->members[i].flags & ISO_WRITES) {
+            written = aion_above(session->members[i].times.cts);
+            break;
+        }
+    }
+    return written ? aion_above(aion_moment_of_commit(gaps, written - 1)) : 1;
+}
+
+/* `last`: the last timestamp below the moment `high`, or UINT64_MAX. */
+static void judge_moments(struct iso_aion *engine, struct aion_held_session *session, uint32_t at, uint64_t high,
+                          uint64_t last, bool is_complete)
+{
+    struct aion_held_member *member = &session->members[at];
+    if (!begin_transaction(engine, member))
+        return;
+    uint64_t low = start_of(engine, session, at);
+    struct aion_moments moments = {engine, member, low, high, high, last, is_complete};
+    if (engine->held.level == ISO_RC) {
+        moments.high = high > low ? high : low;
+        aion_judge_committed(&moments);
+    } else {
+        moments.high = moments.end = low;
+        moments.last = member->times.sts;
+        aion_judge_stale(&moments);
+    }
+    end_transaction(engine, member);
+}
+
+/* True if its turn has come, and then until when its moments last. */
+static bool is_complete(struct iso_aion *engine, uint32_t number, uint32_t at, uint64_t *high, uint64_t *last,
+                        bool *is_forced)
+{
+    struct aion_held_session *session = &engine->held.sessions[number];
+    struct aion_held_member *member = &session->members[at];
+    const struct aion_gaps *gaps = &engine->held.gaps;
+    uint64_t limit = engine->time.limit;
+    bool is_past = engine->held.ended || member->moment < limit;
+    *is_forced = member->moment < engine->time.floor;
+    *high = *last = UINT64_MAX;
+    if (engine->held.level == ISO_RC && member->times.point) {
+        const struct aion_held_member *next = find_next_start(session, at);
+        is_past = engine->held.ended || (is_past && next && next->moment < limit);
+        if (next)
+            *high = aion_above(aion_moment_of_snapshot(gaps, *last = next->times.sts));
+        if (!is_past && !*is_forced && !member->queued && member->moment < limit) {
+            member->queued = true;
+            push_due(engine, &engine->held.floors, member->moment, number, member);
+        }
+    } else {
+        *high = aion_above(aion_moment_of_commit(gaps, *last = member->times.cts));
+    }
+    *is_forced &= !is_past;
+    if (*is_forced) /* what may have been read later is not there yet */
+        *high = aion_above(aion_moment_of_commit(gaps, *last = limit ? limit - 1 : 0));
+    return is_past || *is_forced;
+}
+
+/* Judges one if its turn has come. */
+static void try_moments(struct iso_aion *engine, uint32_t number, uint32_t at)
+{
+    struct aion_held_session *session = &engine->held.sessions[number];
+    uint64_t high, last;
+    bool is_forced;
+    aion_gaps_sort(&engine->held.gaps);
+    if (session->members[at].judged || !is_complete(engine, number, at, &high, &last, &is_forced))
+        return;
+    session = &engine->held.sessions[number];
+    if (session->members[at].transaction != ISO_NONE)
+        judge_moments(engine, session, at, high, last, !is_forced);
+    session->members[at].judged = true;
+    engine->held.waiting--;
+}
+
+/* The place of the member that is due; false: it has gone. */
+static bool find_member(const struct aion_held_session *session, const struct aion_held_due *due, uint32_t *at)
+{
+    struct aion_held_member sought = {.sno = due->sno, .number = due->number};
+    uint32_t high = session->count;
+    *at = 0;
+    ISO_BISECT(*at, high, middle, stands_behind(&sought, &session->members[middle]));
+    return *at < session->count && session->members[*at].sno == due->sno && session->members[*at].number == due->number;
+}
+
+/* The one that is due, and those that waited for its start. */
+static void process_moments(struct iso_aion *engine, const struct aion_held_due *due)
+{
+    uint32_t number = due->session, at, done = 0;
+    if (!find_member(&engine->held.sessions[number], due, &at))
+        return;
+    try_moments(engine, number, at);
+    bool starts = engine->held.sessions[number].members[at].flags & ISO_HAS_STS;
+    while (starts && at-- > 0) {
+        try_moments(engine, number, at);
+        starts = !(engine->held.sessions[number].members[at].flags & ISO_HAS_STS);
+    }
+    struct aion_held_session *session = &engine->held.sessions[number];
+    while (done < session->count && session->members[done].judged)
+        done++;
+    drop_members(engine, session, done);
+}
+
+/* ---- ryw and mr ---- */
+
+static struct iso_aion_party party_of(const struct iso_aion *engine, const struct aion_held_member *member)
+{
+    return (struct iso_aion_party){&engine->values.atoms, member->tid, member->origin, member->times.sts,
+                                   member->times.cts};
+}
+
+/* Behind it the session's order starts anew. */
+static void emit_session(struct iso_aion *engine, struct aion_held_session *session,
+                         const struct aion_held_member *member)
+{
+    struct iso_aion_event event = aion_event_of(engine, ISO_SESSION);
+    event.transaction = party_of(engine, member);
+    event.other = party_of(engine, &session->last);
+    engine->stats.counts[ISO_SESSION]++;
+    aion_emit(engine, &event);
+    aion_forget_known(engine, session, UINT64_MAX);
+    session->forgotten = 0;
+}
+
+static bool goes_back(const struct aion_held_session *session, const struct aion_held_member *writer)
+{
+    return session->last.number != ISO_NONE && writer->times.cts < session->last.times.cts;
+}
+
+static void take_writer(struct iso_aion *engine, struct aion_held_session *session,
+                        const struct aion_held_member *writer)
+{
+    aion_know_writer(engine, session, writer);
+    if (session->last.number != ISO_NONE && writer->times.cts <= session->last.times.cts)
+        return;
+    aion_values_drop(&engine->values, session->last.tid);
+    session->last = *writer;
+    session->last.number = 0;
+    session->last.tid = aion_values_reference(&engine->values, writer->tid);
+}
+
+/* The next writer of the session's order, or NULL. */
+static const struct aion_held_member *find_next_writer(const struct aion_held_session *session, uint32_t at)
+{
+    for (uint32_t i = at; session->writers && i < session->count; i++) {
+        if (session->members[i].flags & ISO_WRITES)
+            return goes_back(session, &session->members[i]) && i > at ? NULL : &session->members[i];
+    }
+    return NULL;
+}
+
+/* False: what it may have read is not all there. */
+static bool judge_member(struct iso_aion *engine, uint32_t number, uint32_t at)
+{
+    struct aion_held_session *session = &engine->held.sessions[number];
+    struct aion_held_member *member = &session->members[at];
+    const struct aion_held_member *next = find_next_writer(session, at);
+    uint64_t limit = next ? next->times.cts : UINT64_MAX;
+    bool is_past = engine->held.ended || (next && next->moment < engine->time.limit),
+         is_forced = !is_past && member->moment < engine->time.floor;
+    if (!is_past && !is_forced) {
+        if (!member->queued && member->moment < engine->time.limit) {
+            member->queued = true;
+            push_due(engine, &engine->held.floors, member->moment, number, member);
+        }
+        return false;
+    }
+    if (member->flags & ISO_WRITES && goes_back(session, member))
+        emit_session(engine, session, member);
+    if (member->transaction != ISO_NONE && begin_transaction(engine, member)) {
+        aion_judge_guarantee(engine, session, member, is_forced && engine->time.limit ? engine->time.limit - 1 : limit,
+                             is_past);
+        end_transaction(engine, member);
+    }
+    if (member->flags & ISO_WRITES)
+        take_writer(engine, session, member);
+    engine->held.waiting--;
+    return true;
+}
+
+static void process_session(struct iso_aion *engine, uint32_t number)
+{
+    uint32_t at = 0;
+    while (at < engine->held.sessions[number].count && judge_member(engine, number, at))
+        at++;
+    struct aion_held_session *session = &engine->held.sessions[number];
+    drop_members(engine, session, at);
+    uint32_t half = session->known_count / 2;
+    if (half && session->known[half].cts < engine->time.floor)
+        aion_forget_known(engine, session, engine->time.floor);
+}
+
+/* ---- all ---- */
+
+static void process(struct iso_aion *engine, struct aion_held_due due)
+{
+    if (iso_aion_is_about_sessions(engine->held.level))
+        process_session(engine, due.session);
+    else
+        process_moments(engine, &due);
+    let_session_go(engine, due.session);
+}
+
+/* Snapshots below the floor tell nothing apart that is kept, but for one. */
+static void trim_gaps(struct aion_gaps *gaps, uint64_t floor)
+{
+    uint32_t count = 0;
+    if (gaps->count < REBUILD_FROM || gaps->list[gaps->count / 2] >= floor || !gaps->is_sorted)
+        return;
+    while (gaps->list[count + 1] < floor)
+        count++;
+    gaps->count -= count;
+    memmove(gaps->list, gaps->list + count, gaps->count * sizeof *gaps->list);
+}
+
+/* Once most of what is kept was judged, the others move to a new history. */
+static void rebuild_history(struct aion_held *held)
+{
+    struct iso_history kept;
+    if (held->history.transaction_count < REBUILD_FROM || held->dead < held->history.transaction_count / 4 * 3)
+        return;
+    iso_history_init(&kept);
+    for (uint32_t s = 0; s < held->count; s++) {
+        for (uint32_t i = 0; i < held->sessions[s].count; i++) {
+            struct aion_held_member *member = &held->sessions[s].members[i];
+            if (member->transaction != ISO_NONE)
+                member->transaction =
+                    aion_copy_transaction(&kept, &held->history, member->transaction, member->origin, member->sno);
+        }
+    }
+    iso_history_release(&held->history);
+    held->history = kept;
+    held->dead = 0;
+    aion_key_cache_set(&held->cache, &held->history);
+}
+
+/* Everything that was sent is applied, and final by what has passed. */
+static void finish(struct iso_aion *engine)
+{
+    aion_run_batches(engine, false);
+    trim_gaps(&engine->held.gaps, engine->time.floor);
+    rebuild_history(&engine->held);
+    aion_key_cache_forget(&engine->held.cache);
+}
+
+void aion_held_advance(struct iso_aion *engine)
+{
+    struct aion_held *held = &engine->held;
+    if (!aion_holds(engine))
+        return;
+    while (held->moments.count && held->moments.list[0].time < engine->time.limit)
+        process(engine, pop_due(engine, &held->moments));
+    while (held->floors.count && held->floors.list[0].time < engine->time.floor)
+        process(engine, pop_due(engine, &held->floors));
+    finish(engine);
+}
+
+void aion_held_end(struct iso_aion *engine)
+{
+    struct aion_held *held = &engine->held;
+    if (!aion_holds(engine))
+        return;
+    held->ended = true;
+    while (held->moments.count)
+        process(engine, pop_due(engine, &held->moments));
+    while (held->floors.count)
+        process(engine, pop_due(engine, &held->floors));
+    finish(engine);
+}
+
+uint64_t aion_held_bytes(const struct iso_aion *engine)
+{
+    const struct aion_held *held = &engine->held;
+    uint64_t bytes = (uint64_t)held->count * sizeof *held->sessions;
+    if (!aion_holds(engine))
+        return 0;
+    for (uint32_t s = 0; s < held->count; s++)
+        bytes += (uint64_t)held->sessions[s].count * sizeof *held->sessions[s].members +
+                 (uint64_t)held->sessions[s].known_count * sizeof *held->sessions[s].known;
+    return bytes + iso_history_size(&held->history) + held->gaps.count * sizeof *held->gaps.list +
+           (held->moments.count + held->floors.count) * sizeof *held->moments.list;
+}
+
+void aion_held_release(struct iso_aion *engine)
+{
+    struct aion_held *held = &engine->held;
+    for (uint32_t s = 0; s < held->count; s++) {
+        iso_free(held->sessions[s].members);
+        iso_free(held->sessions[s].known);
+    }
+    iso_free(held->sessions);
+    iso_number_map_release(&held->by_digest);
+    iso_free(held->moments.list);
+    iso_free(held->floors.list);
+    iso_free(held->gaps.list);
+    iso_free(held->reads.list);
+    aion_key_cache_release(&held->cache);
+    iso_history_release(&held->history);
+}
+
+/* ---- saved and restored ---- */
+
+static void refill(struct aion_held *held)
+{
+    for (uint32_t s = 0; s < held->count; s++) {
+        if (held->sessions[s].digest)
+            iso_number_map_put(&held->by_digest, held->sessions[s].digest, s);
+    }
+}
+
+void aion_held_archive(struct iso_archive *archive, struct iso_aion *engine)
+{
+    struct aion_held *held = &engine->held;
+    if (!aion_holds(engine))
+        return;
+    iso_history_archive(archive, &held->history);
+    if (archive->restoring)
+        aion_key_cache_set(&held->cache, &held->history);
+    ISO_ARCHIVE_VALUE(archive, held->dead);
+    ISO_ARCHIVE_VALUE(archive, held->forgotten);
+    ISO_ARCHIVE_VALUE(archive, held->free);
+    ISO_ARCHIVE_VALUE(archive, held->waiting);
+    ISO_ARCHIVE_ANY(archive, "held sessions", ISO_ARCHIVE_HEAP, held->sessions, held->count, held->capacity);
+    for (uint32_t s = 0; s < held->count; s++) {
+        struct aion_held_session *session = &held->sessions[s];
+        uint32_t count = session->count, known = session->known_count;
+        if (archive->restoring) {
+            session->members = NULL; /* of another process */
+            session->known = NULL;
+        }
+        if (session->capacity)
+            ISO_ARCHIVE_ANY(archive, "held", ISO_ARCHIVE_HEAP, session->members, session->count, session->capacity);
+        if (session->known_capacity)
+            ISO_ARCHIVE_ANY(archive, "known", ISO_ARCHIVE_HEAP, session->known, session->known_count,
+                            session->known_capacity);
+        iso_archive_expect(archive, session->count == count && session->known_count == known);
+    }
+    ISO_ARCHIVE_ANY(archive, "moments", ISO_ARCHIVE_HEAP, held->moments.list, held->moments.count,
+                    held->moments.capacity);
+    ISO_ARCHIVE_ANY(archive, "floors", ISO_ARCHIVE_HEAP, held->floors.list, held->floors.count, held->floors.capacity);
+    ISO_ARCHIVE_ANY(archive, "snapshots", ISO_ARCHIVE_HEAP, held->gaps.list, held->gaps.count, held->gaps.capacity);
+    ISO_ARCHIVE_VALUE(archive, held->gaps.is_sorted);
+    if (archive->restoring && archive->error->status == ISO_OK)
+        refill(held);
+}
+
+void aion_held_validate(const struct aion_held *held)
+{
+    uint32_t waiting = 0, dues = 0;
+    for (uint32_t s = 0; s < held->count; s++) {
+        const struct aion_held_session *session = &held->sessions[s];
+        bool is_free = !session->members && !session->digest;
+        for (uint32_t i = 0; i < session->count; i++) {
+            waiting += !session->members[i].judged;
+            assert(!i || stands_behind(&session->members[i], &session->members[i - 1]));
+            assert(session->members[i].transaction == ISO_NONE ||
+                   session->members[i].transaction < held->history.transaction_count);
+        }
+        for (uint32_t i = 1; i < session->known_count; i++)
+            assert(session->known[i - 1].cts <= session->known[i].cts);
+        dues += is_free ? 0 : session->waiting;
+    }
+    assert(waiting == held->waiting && dues == held->moments.count + held->floors.count);
+    (void)waiting, (void)dues;
+}
