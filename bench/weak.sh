@@ -55,7 +55,7 @@ for transactions; do
     "$ISOCHRON" gen --sessions 50 --ops 8 --keys 10000 --txns "$transactions" -o "$folder/history.jsonl"
     "$ISOCHRON" convert --to text "$folder/history.jsonl" -o "$folder/history.txt" 2>/dev/null
     rm "$folder/history.jsonl"
-    for level in rc ra cc; do
+    for level in rc ra cc psi; do
         row "$transactions text" $level "$folder/history.txt"
     done
 done
