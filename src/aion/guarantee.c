@@ -122,7 +122,8 @@ static struct meant judge_read(struct knowledge *knowledge, const struct aion_he
     struct meant meant = meant_by(&source, limit);
     knowledge->by_guess = false;
     uint64_t newest = required(knowledge, look, source.newest_cts, &lost, &newer);
-    if (newest || (!source.count && !source.is_lost)) {
+    bool is_gone = !source.count && source.is_lost; /* then it may have the cts of the first that is kept */
+    if (is_gone ? newest > source.kept_from : newest || !source.count) {
         read->outcome = is_complete ? AION_HELD_WRONG : AION_HELD_LOST;
         read->look = newest;
         read->newer = newest ? newer : 0;

@@ -286,6 +286,8 @@ void aion_find_source(const struct aion_asked *look, uint64_t start, uint64_t li
         source->oldest = version->transaction;
         source->oldest_cts = aion_above(version->time);
     }
+    const struct aion_entry *first = version_at(look, aion_run_begin());
+    source->kept_from = first ? aion_above(first->time) : 0;
     source->is_lost = look->is_dropped;
     source->is_initial = !look->is_dropped && is_initial(look);
     source->count += source->is_initial;

@@ -67,6 +67,8 @@ struct aion_source {
     uint32_t count;                             /* of them; with the initial value, if it is that */
     uint32_t newest, shown, oldest;             /* their transactions, or ISO_NONE; shown: the newest below `start` */
     uint64_t newest_cts, shown_cts, oldest_cts; /* + 1; 0: the initial version's, or none */
+    uint64_t
+        kept_from; /* + 1: the least cts of a version that is kept; others of it may have been dropped. 0: none is */
     bool is_initial, is_lost;
 };
 void aion_find_source(const struct aion_asked *look, uint64_t start, uint64_t limit, struct aion_source *source);
