@@ -89,7 +89,7 @@ void iso_aion_free(struct iso_aion *engine)
         iso_free(engine->shards.wanted[s].list);
     }
     aion_unknown_release(engine);
-    aion_held_release(engine);
+    aion_holding_release(engine);
     aion_group_release(&engine->group);
     aion_reorder_front_release(&engine->reorder);
     aion_key_cache_release(&engine->cache);

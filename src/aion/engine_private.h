@@ -40,7 +40,7 @@ struct iso_aion {
     struct aion_group group;
     struct aion_reorder_front reorder;
     struct aion_unknowns unknown;
-    struct aion_held held;
+    struct aion_holding held;
     struct aion_dedup dedup;
     struct aion_sessions sessions;
     struct aion_accesses accesses;

@@ -86,7 +86,7 @@ static uint64_t horizon_of(const struct knowledge *knowledge)
 
 /* ---- a read ---- */
 
-static uint64_t required(struct knowledge *knowledge, const struct aion_look *look, uint64_t than, bool *lost,
+static uint64_t required(struct knowledge *knowledge, const struct aion_asked *look, uint64_t than, bool *lost,
                          uint16_t *newer)
 {
     uint64_t horizon = horizon_of(knowledge);
@@ -112,7 +112,7 @@ static struct meant meant_by(const struct aion_source *source, uint64_t limit)
 }
 
 static struct meant judge_read(struct knowledge *knowledge, const struct aion_held_member *member,
-                               struct aion_held_read *read, const struct aion_look *look, uint64_t limit,
+                               struct aion_held_read *read, const struct aion_asked *look, uint64_t limit,
                                bool is_complete)
 {
     struct aion_source source;
@@ -145,7 +145,7 @@ void aion_judge_guarantee(struct iso_aion *engine, struct aion_held_session *ses
 {
     struct knowledge knowledge = {engine, session, false};
     struct aion_held_reads *reads = &engine->held.reads;
-    struct aion_look *looks = iso_allocate(((size_t)reads->count + 1) * sizeof *looks);
+    struct aion_asked *looks = iso_allocate(((size_t)reads->count + 1) * sizeof *looks);
     struct meant *meant = iso_allocate(((size_t)reads->count + 1) * sizeof *meant);
     for (uint32_t i = 0; i < reads->count; i++) {
         aion_held_look(engine, member, &reads->list[i], &looks[i]);

@@ -56,7 +56,7 @@ static struct aion_held_due pop_due(struct iso_aion *engine, struct aion_held_du
 
 /* ---- sessions ---- */
 
-static uint32_t session_new(struct aion_held *held, uint64_t digest)
+static uint32_t session_new(struct aion_holding *held, uint64_t digest)
 {
     uint32_t number = held->free - 1;
     if (held->free) {
@@ -74,7 +74,7 @@ static uint32_t session_new(struct aion_held *held, uint64_t digest)
 
 static uint32_t session_of(const struct aion_taking *taking, bool has_session)
 {
-    struct aion_held *held = &taking->engine->held;
+    struct aion_holding *held = &taking->engine->held;
     if (!has_session)
         return session_new(held, 0);
     uint64_t digest = aion_cached_session_digest(taking->cache, taking->history->session[taking->transaction]);
@@ -85,7 +85,7 @@ static uint32_t session_of(const struct aion_taking *taking, bool has_session)
 /* Once nothing can ask for it any more. */
 static void let_session_go(struct iso_aion *engine, uint32_t number)
 {
-    struct aion_held *held = &engine->held;
+    struct aion_holding *held = &engine->held;
     struct aion_held_session *session = &held->sessions[number];
     bool is_over = !session->digest || held->level == ISO_STALE_READS || session->latest < engine->time.floor;
     if (session->count || session->waiting)
@@ -191,7 +191,7 @@ void aion_gaps_sort(struct aion_gaps *gaps)
 void aion_held_add(const struct aion_taking *taking, const struct aion_accepted *accepted)
 {
     struct iso_aion *engine = taking->engine;
-    struct aion_held *held = &engine->held;
+    struct aion_holding *held = &engine->held;
     const struct iso_history *history = taking->history;
     uint32_t t = taking->transaction;
     uint8_t flags = history->flags[t];
@@ -228,15 +228,15 @@ void aion_held_add(const struct aion_taking *taking, const struct aion_accepted 
 
 /* What others may have read of it, as the front says it. */
 void aion_held_look(struct iso_aion *engine, const struct aion_held_member *member, const struct aion_held_read *read,
-                    struct aion_look *look)
+                    struct aion_asked *look)
 {
-    struct aion_held *held = &engine->held;
+    struct aion_holding *held = &engine->held;
     const struct iso_history *history = &held->history;
     const struct aion_cached_key *key = aion_cached_key(engine, &held->cache, read->key);
     struct aion_looker reader = {&engine->values.atoms, member->tid, member->times.cts, read->has_own};
     const iso_atom *elements = &history->value[read->operation];
     uint32_t count = 1;
-    *look = (struct aion_look){.gaps = &held->gaps, .are_positions = held->are_positions};
+    *look = (struct aion_asked){.gaps = &held->gaps, .are_positions = held->are_positions};
     if (read->prefix != ISO_NONE) {
         bool null = iso_kind_of(history, read->operation) == ISO_READ;
         count = null ? 0 : read->prefix;
@@ -245,7 +245,7 @@ void aion_held_look(struct iso_aion *engine, const struct aion_held_member *memb
     aion_look_begin(look, engine->shards.list[key->shard], key->number - 1, &reader, &history->atoms, elements, count);
 }
 
-void aion_held_soften(const struct iso_aion *engine, struct aion_held_read *read, const struct aion_look *look)
+void aion_held_soften(const struct iso_aion *engine, struct aion_held_read *read, const struct aion_asked *look)
 {
     bool has_log = engine->held.gaps.is_on || !engine->held.are_positions;
     if (read->outcome != AION_HELD_WRONG || has_log || !aion_list_is_tied(look))
@@ -277,7 +277,7 @@ static void count_unsure(struct iso_aion *engine, const struct aion_held_read *r
 /* Counts what is not judged, and sends what is wrong to its shards. */
 static void settle(struct iso_aion *engine, const struct aion_held_member *member)
 {
-    struct aion_held *held = &engine->held;
+    struct aion_holding *held = &engine->held;
     struct aion_taking taking = {.engine = engine,
                                  .cache = &held->cache,
                                  .history = &held->history,
@@ -313,7 +313,7 @@ static uint32_t steps_on_the_way(const struct iso_aion *engine)
 /* Its reads stand in `held->reads`; false: they cannot be had. */
 static bool begin_transaction(struct iso_aion *engine, const struct aion_held_member *member)
 {
-    struct aion_held *held = &engine->held;
+    struct aion_holding *held = &engine->held;
     const struct iso_history *history = &held->history;
     uint32_t t = member->transaction;
     struct aion_taking taking = {.engine = engine,
@@ -580,7 +580,7 @@ static void trim_gaps(struct aion_gaps *gaps, uint64_t floor)
 }
 
 /* Once most of what is kept was judged, the others move to a new history. */
-static void rebuild_history(struct aion_held *held)
+static void rebuild_history(struct aion_holding *held)
 {
     struct iso_history kept;
     if (held->history.transaction_count < REBUILD_FROM || held->dead < held->history.transaction_count / 4 * 3)
@@ -611,7 +611,7 @@ static void finish(struct iso_aion *engine)
 
 void aion_held_advance(struct iso_aion *engine)
 {
-    struct aion_held *held = &engine->held;
+    struct aion_holding *held = &engine->held;
     if (!aion_holds(engine))
         return;
     while (held->moments.count && held->moments.list[0].time < engine->time.limit)
@@ -623,7 +623,7 @@ void aion_held_advance(struct iso_aion *engine)
 
 void aion_held_end(struct iso_aion *engine)
 {
-    struct aion_held *held = &engine->held;
+    struct aion_holding *held = &engine->held;
     if (!aion_holds(engine))
         return;
     held->ended = true;
@@ -636,7 +636,7 @@ void aion_held_end(struct iso_aion *engine)
 
 uint64_t aion_held_bytes(const struct iso_aion *engine)
 {
-    const struct aion_held *held = &engine->held;
+    const struct aion_holding *held = &engine->held;
     uint64_t bytes = (uint64_t)held->count * sizeof *held->sessions;
     if (!aion_holds(engine))
         return 0;
@@ -647,9 +647,9 @@ uint64_t aion_held_bytes(const struct iso_aion *engine)
            (held->moments.count + held->floors.count) * sizeof *held->moments.list;
 }
 
-void aion_held_release(struct iso_aion *engine)
+void aion_holding_release(struct iso_aion *engine)
 {
-    struct aion_held *held = &engine->held;
+    struct aion_holding *held = &engine->held;
     for (uint32_t s = 0; s < held->count; s++) {
         iso_free(held->sessions[s].members);
         iso_free(held->sessions[s].known);
@@ -666,7 +666,7 @@ void aion_held_release(struct iso_aion *engine)
 
 /* ---- saved and restored ---- */
 
-static void refill(struct aion_held *held)
+static void refill(struct aion_holding *held)
 {
     for (uint32_t s = 0; s < held->count; s++) {
         if (held->sessions[s].digest)
@@ -676,7 +676,7 @@ static void refill(struct aion_held *held)
 
 void aion_held_archive(struct iso_archive *archive, struct iso_aion *engine)
 {
-    struct aion_held *held = &engine->held;
+    struct aion_holding *held = &engine->held;
     if (!aion_holds(engine))
         return;
     iso_history_archive(archive, &held->history);
@@ -710,7 +710,7 @@ void aion_held_archive(struct iso_archive *archive, struct iso_aion *engine)
         refill(held);
 }
 
-void aion_held_validate(const struct aion_held *held)
+void aion_held_validate(const struct aion_holding *held)
 {
     uint32_t waiting = 0, dues = 0;
     for (uint32_t s = 0; s < held->count; s++) {

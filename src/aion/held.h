@@ -40,9 +40,9 @@ void aion_held_add(const struct aion_taking *taking, const struct aion_accepted 
 void aion_held_advance(struct iso_aion *engine);
 void aion_held_end(struct iso_aion *engine);
 uint64_t aion_held_bytes(const struct iso_aion *engine);
-void aion_held_release(struct iso_aion *engine);
+void aion_holding_release(struct iso_aion *engine);
 void aion_held_archive(struct iso_archive *archive, struct iso_aion *engine);
-void aion_held_validate(const struct aion_held *held);
+void aion_held_validate(const struct aion_holding *held);
 
 /* Where a committed transaction looked from, if that tells commits apart; then they must be sorted again. */
 void aion_gaps_add(struct aion_gaps *gaps, const struct iso_history *history, uint32_t transaction);
@@ -67,10 +67,10 @@ void aion_know_writer(struct iso_aion *engine, struct aion_held_session *session
 void aion_forget_known(struct iso_aion *engine, struct aion_held_session *session, uint64_t floor);
 
 /* An accusation is none where nobody knows the order of a list's versions. */
-void aion_held_soften(const struct iso_aion *engine, struct aion_held_read *read, const struct aion_look *look);
+void aion_held_soften(const struct iso_aion *engine, struct aion_held_read *read, const struct aion_asked *look);
 
 /* The look of a read of the transaction at hand. */
 void aion_held_look(struct iso_aion *engine, const struct aion_held_member *member, const struct aion_held_read *read,
-                    struct aion_look *look);
+                    struct aion_asked *look);
 
 #endif

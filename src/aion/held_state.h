@@ -69,7 +69,7 @@ struct aion_held_reads {
     uint32_t count, capacity;
 };
 
-struct aion_held {
+struct aion_holding {
     enum iso_level level; /* ISO_SI: nothing is held */
     bool are_positions;
     struct iso_history history; /* of those that wait */

@@ -38,37 +38,37 @@ uint64_t aion_time_of_moment(const struct aion_gaps *gaps, uint64_t bound)
 
 /* ---- a read ---- */
 
-static const struct aion_key *key_of(const struct aion_look *look)
+static const struct aion_key *key_of(const struct aion_asked *look)
 {
     return &look->shard->keys.list[look->key];
 }
 
-static struct aion_entry *version_at(const struct aion_look *look, struct aion_place place)
+static struct aion_entry *version_at(const struct aion_asked *look, struct aion_place place)
 {
     return aion_run_get(&look->shard->pool, &key_of(look)->versions, place);
 }
 
-static bool version_before(const struct aion_look *look, struct aion_place *place)
+static bool version_before(const struct aion_asked *look, struct aion_place *place)
 {
     return aion_run_before(&look->shard->pool, &key_of(look)->versions, place);
 }
 
-static void version_next(const struct aion_look *look, struct aion_place *place)
+static void version_next(const struct aion_asked *look, struct aion_place *place)
 {
     aion_run_next(&look->shard->pool, &key_of(look)->versions, place);
 }
 
-static struct aion_place place_of(const struct aion_look *look, uint64_t time)
+static struct aion_place place_of(const struct aion_asked *look, uint64_t time)
 {
     return aion_run_lower(&look->shard->pool, &key_of(look)->versions, time);
 }
 
-static uint64_t moment_of(const struct aion_look *look, const struct aion_entry *version)
+static uint64_t moment_of(const struct aion_asked *look, const struct aion_entry *version)
 {
     return aion_moment_of_commit(look->gaps, version->time);
 }
 
-static uint32_t find_own(const struct aion_look *look, const struct aion_looker *reader)
+static uint32_t find_own(const struct aion_asked *look, const struct aion_looker *reader)
 {
     const struct aion_entry *version;
     if (!reader->has_own)
@@ -82,7 +82,7 @@ static uint32_t find_own(const struct aion_look *look, const struct aion_looker 
     return ISO_NONE;
 }
 
-static bool takes_front(const struct aion_look *look, uint32_t value, const uint32_t **elements, uint32_t *count)
+static bool takes_front(const struct aion_asked *look, uint32_t value, const uint32_t **elements, uint32_t *count)
 {
     const struct aion_list *list = value == ISO_ABSENT ? NULL : aion_pool_at(&look->shard->pool, value);
     if (!list)
@@ -95,7 +95,7 @@ static bool takes_front(const struct aion_look *look, uint32_t value, const uint
 }
 
 /* Versions only append: at most one of them is the list that was read. */
-static void match_list(struct aion_look *look)
+static void match_list(struct aion_asked *look)
 {
     const struct aion_key *key = key_of(look);
     const struct aion_list *read = look->value == ISO_ABSENT ? NULL : aion_pool_at(&look->shard->pool, look->value);
@@ -125,7 +125,7 @@ static void match_list(struct aion_look *look)
     }
 }
 
-void aion_look_begin(struct aion_look *look, struct iso_aion_shard *shard, uint32_t key,
+void aion_look_begin(struct aion_asked *look, struct iso_aion_shard *shard, uint32_t key,
                      const struct aion_looker *reader, const struct iso_atoms *atoms, const iso_atom *elements,
                      uint32_t count)
 {
@@ -143,32 +143,32 @@ void aion_look_begin(struct aion_look *look, struct iso_aion_shard *shard, uint3
         match_list(look);
 }
 
-void aion_look_end(struct aion_look *look)
+void aion_look_end(struct aion_asked *look)
 {
     aion_value_drop(look->shard, key_of(look), look->value);
 }
 
-static bool has_value(const struct aion_look *look, const struct aion_entry *version)
+static bool has_value(const struct aion_asked *look, const struct aion_entry *version)
 {
     if (look->is_list)
         return look->list_is == AION_ON_VERSION && version->transaction == look->match;
     return version->value == look->value;
 }
 
-static uint32_t initial_value(const struct aion_look *look)
+static uint32_t initial_value(const struct aion_asked *look)
 {
     const struct aion_key *key = key_of(look);
     return key->cold ? look->shard->cold.list[key->cold].initial : look->shard->keys.initial;
 }
 
-static bool is_initial(const struct aion_look *look)
+static bool is_initial(const struct aion_asked *look)
 {
     return look->is_list ? look->list_is == AION_ON_INITIAL : look->value == initial_value(look);
 }
 
 /* ---- moments at which it was right ---- */
 
-enum aion_found aion_right_at(const struct aion_look *look, uint64_t bound)
+enum aion_found aion_right_at(const struct aion_asked *look, uint64_t bound)
 {
     struct aion_place place = place_of(look, aion_time_of_moment(look->gaps, bound));
     bool may_precede = look->are_positions, any = version_before(look, &place);
@@ -191,7 +191,7 @@ enum aion_found aion_right_at(const struct aion_look *look, uint64_t bound)
     return is_initial(look) ? AION_FOUND : AION_NOT;
 }
 
-enum aion_found aion_first_right(const struct aion_look *look, uint64_t low, uint64_t high, uint64_t *found)
+enum aion_found aion_first_right(const struct aion_asked *look, uint64_t low, uint64_t high, uint64_t *found)
 {
     enum aion_found at_low = aion_right_at(look, low);
     const struct aion_entry *version;
@@ -210,7 +210,7 @@ enum aion_found aion_first_right(const struct aion_look *look, uint64_t low, uin
 }
 
 /* The first version from `place` on that is not the reader's. */
-static const struct aion_entry *next_of_others(const struct aion_look *look, struct aion_place place)
+static const struct aion_entry *next_of_others(const struct aion_asked *look, struct aion_place place)
 {
     const struct aion_entry *version = version_at(look, place);
     for (; version && version->transaction == look->own; version = version_at(look, place))
@@ -218,7 +218,7 @@ static const struct aion_entry *next_of_others(const struct aion_look *look, str
     return version;
 }
 
-enum aion_found aion_last_right(const struct aion_look *look, uint64_t high, uint64_t *found)
+enum aion_found aion_last_right(const struct aion_asked *look, uint64_t high, uint64_t *found)
 {
     enum aion_found at_high = aion_right_at(look, high);
     *found = high;
@@ -245,7 +245,7 @@ enum aion_found aion_last_right(const struct aion_look *look, uint64_t high, uin
     return *found ? AION_FOUND : AION_NOT;
 }
 
-bool aion_look_is_unsure(const struct aion_look *look, uint64_t low, uint64_t high, enum iso_unjudged *reason)
+bool aion_look_is_unsure(const struct aion_asked *look, uint64_t low, uint64_t high, enum iso_unjudged *reason)
 {
     const struct aion_key *key = key_of(look);
     struct aion_place place = place_of(look, aion_time_of_moment(look->gaps, low));
@@ -263,7 +263,7 @@ bool aion_look_is_unsure(const struct aion_look *look, uint64_t low, uint64_t hi
 
 /* ---- versions of which it may be ---- */
 
-void aion_find_source(const struct aion_look *look, uint64_t start, uint64_t limit, struct aion_source *source)
+void aion_find_source(const struct aion_asked *look, uint64_t start, uint64_t limit, struct aion_source *source)
 {
     struct aion_place place = place_of(look, aion_above(limit));
     *source = (struct aion_source){.newest = ISO_NONE, .shown = ISO_NONE, .oldest = ISO_NONE};
@@ -291,7 +291,7 @@ void aion_find_source(const struct aion_look *look, uint64_t start, uint64_t lim
     source->count += source->is_initial;
 }
 
-uint64_t aion_newest_known(const struct aion_look *look, uint64_t than, uint64_t horizon, uint64_t floor,
+uint64_t aion_newest_known(const struct aion_asked *look, uint64_t than, uint64_t horizon, uint64_t floor,
                            aion_knows *knows, void *context, bool *lost, uint16_t *newer)
 {
     struct aion_place place = place_of(look, aion_above(horizon));
@@ -317,7 +317,7 @@ uint64_t aion_newest_known(const struct aion_look *look, uint64_t than, uint64_t
     return 0;
 }
 
-bool aion_list_is_tied(const struct aion_look *look)
+bool aion_list_is_tied(const struct aion_asked *look)
 {
     const struct aion_entry *version;
     uint64_t before = UINT64_MAX;
@@ -330,7 +330,7 @@ bool aion_list_is_tied(const struct aion_look *look)
     return false;
 }
 
-iso_atom aion_look_tid(const struct aion_look *look, uint32_t transaction)
+iso_atom aion_look_tid(const struct aion_asked *look, uint32_t transaction)
 {
     return look->shard->transactions.list[transaction].tid;
 }

@@ -27,7 +27,7 @@ uint64_t aion_moment_of_commit(const struct aion_gaps *gaps, uint64_t time);
 uint64_t aion_time_of_moment(const struct aion_gaps *gaps, uint64_t bound);
 
 /* One read, as the front has it. */
-struct aion_look {
+struct aion_asked {
     struct iso_aion_shard *shard;
     const struct aion_gaps *gaps;
     uint32_t key;
@@ -47,20 +47,20 @@ struct aion_looker {
 };
 
 /* `elements`, of `atoms`: of a list, `count` of them, what others appended; else one value. Ends with aion_look_end. */
-void aion_look_begin(struct aion_look *look, struct iso_aion_shard *shard, uint32_t key,
+void aion_look_begin(struct aion_asked *look, struct iso_aion_shard *shard, uint32_t key,
                      const struct aion_looker *reader, const struct iso_atoms *atoms, const iso_atom *elements,
                      uint32_t count);
-void aion_look_end(struct aion_look *look);
+void aion_look_end(struct aion_asked *look);
 
 enum aion_found { AION_NOT, AION_FOUND, AION_LOST };
 
 /* Whether the read is right at a moment; from `low` on below `high`, and since when; up to `high`, and until when. */
-enum aion_found aion_right_at(const struct aion_look *look, uint64_t bound);
-enum aion_found aion_first_right(const struct aion_look *look, uint64_t low, uint64_t high, uint64_t *found);
-enum aion_found aion_last_right(const struct aion_look *look, uint64_t high, uint64_t *found);
+enum aion_found aion_right_at(const struct aion_asked *look, uint64_t bound);
+enum aion_found aion_first_right(const struct aion_asked *look, uint64_t low, uint64_t high, uint64_t *found);
+enum aion_found aion_last_right(const struct aion_asked *look, uint64_t high, uint64_t *found);
 
 /* Whether some version up to `high` is not comparable with what was read: why. */
-bool aion_look_is_unsure(const struct aion_look *look, uint64_t low, uint64_t high, enum iso_unjudged *reason);
+bool aion_look_is_unsure(const struct aion_asked *look, uint64_t low, uint64_t high, enum iso_unjudged *reason);
 
 /* Of whom the read is: the versions with its value that have a cts up to `limit`, but the reader's. */
 struct aion_source {
@@ -69,19 +69,19 @@ struct aion_source {
     uint64_t newest_cts, shown_cts, oldest_cts; /* + 1; 0: the initial version's, or none */
     bool is_initial, is_lost;
 };
-void aion_find_source(const struct aion_look *look, uint64_t start, uint64_t limit, struct aion_source *source);
+void aion_find_source(const struct aion_asked *look, uint64_t start, uint64_t limit, struct aion_source *source);
 
 /* The newest version with a cts above `than` (+ 1; 0: the initial one) up to `horizon` whose writer is known: its cts
  * + 1, or 0; and how many of that cts, not counting the reader's, are newer. Stops at versions below `floor`: then
  * `*lost`. */
 typedef bool aion_knows(void *context, const struct iso_atoms *atoms, iso_atom tid, uint64_t cts);
-uint64_t aion_newest_known(const struct aion_look *look, uint64_t than, uint64_t horizon, uint64_t floor,
+uint64_t aion_newest_known(const struct aion_asked *look, uint64_t than, uint64_t horizon, uint64_t floor,
                            aion_knows *knows, void *context, bool *lost, uint16_t *newer);
 
 /* A list two of whose writers share a cts. */
-bool aion_list_is_tied(const struct aion_look *look);
+bool aion_list_is_tied(const struct aion_asked *look);
 
 /* Of a transaction that source names. */
-iso_atom aion_look_tid(const struct aion_look *look, uint32_t transaction);
+iso_atom aion_look_tid(const struct aion_asked *look, uint32_t transaction);
 
 #endif

@@ -11,7 +11,7 @@ static uint8_t own_time(const struct iso_aion *engine, const struct aion_held_re
 /* The moment of a read that brings it along. */
 static uint64_t own_bound(const struct aion_moments *moments, const struct aion_held_read *read)
 {
-    const struct aion_held *held = &moments->engine->held;
+    const struct aion_holding *held = &moments->engine->held;
     const struct aion_times *times = &moments->member->times;
     uint8_t bits = own_time(moments->engine, read);
     if (bits & ISO_OPERATION_OTS)
@@ -31,7 +31,7 @@ static void accuse(const struct aion_moments *moments, struct aion_held_read *re
 }
 
 /* No moment was found: is it wrong for sure? */
-static void doubt(const struct aion_moments *moments, struct aion_held_read *read, const struct aion_look *look,
+static void doubt(const struct aion_moments *moments, struct aion_held_read *read, const struct aion_asked *look,
                   bool is_doubtful, uint64_t low, uint64_t high)
 {
     if (aion_look_is_unsure(look, low, high, &read->reason))
@@ -68,7 +68,7 @@ void aion_judge_committed(struct aion_moments *moments)
     bool is_doubtful = false;
     for (uint32_t i = 0; i < reads->count; i++) {
         struct aion_held_read *read = &reads->list[i];
-        struct aion_look look;
+        struct aion_asked look;
         uint64_t low, high, found;
         bool moves = bounds_of(moments, read, &low, &high);
         found = low;
@@ -91,9 +91,9 @@ void aion_judge_committed(struct aion_moments *moments)
 /* ---- stale ---- */
 
 /* The latest moment up to `high` that suits the last of the looks and those before it. */
-static enum aion_found common_bound(const struct aion_look *looks, uint32_t count, uint64_t high, uint64_t *found)
+static enum aion_found common_bound(const struct aion_asked *looks, uint32_t count, uint64_t high, uint64_t *found)
 {
-    const struct aion_look *look = &looks[count];
+    const struct aion_asked *look = &looks[count];
     enum aion_found is = aion_last_right(look, high, found);
     for (uint32_t i = 0; is == AION_FOUND && i < count; i++) {
         uint64_t suits;
@@ -106,7 +106,7 @@ static enum aion_found common_bound(const struct aion_look *looks, uint32_t coun
     return is;
 }
 
-static void judge_fixed(const struct aion_moments *moments, struct aion_held_read *read, const struct aion_look *look,
+static void judge_fixed(const struct aion_moments *moments, struct aion_held_read *read, const struct aion_asked *look,
                         bool is_doubtful)
 {
     bool is_lock = !(own_time(moments->engine, read) & ISO_OPERATION_OTS);
@@ -122,13 +122,13 @@ static void judge_fixed(const struct aion_moments *moments, struct aion_held_rea
 void aion_judge_stale(struct aion_moments *moments)
 {
     struct aion_held_reads *reads = &moments->engine->held.reads;
-    struct aion_look *looks = iso_allocate(((size_t)reads->count + 1) * sizeof *looks);
+    struct aion_asked *looks = iso_allocate(((size_t)reads->count + 1) * sizeof *looks);
     uint64_t start = moments->high;
     uint32_t taken = 0;
     bool is_doubtful = false;
     for (uint32_t i = 0; i < reads->count; i++) {
         struct aion_held_read *read = &reads->list[i];
-        struct aion_look *look = &looks[taken];
+        struct aion_asked *look = &looks[taken];
         uint64_t found;
         aion_held_look(moments->engine, moments->member, read, look);
         if (own_time(moments->engine, read)) {
