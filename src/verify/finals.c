@@ -5,11 +5,10 @@
 #include "base/sorted.h"
 #include "verify/verify_private.h"
 
+/* Of one key. */
 static int compare_finals(const void *left, const void *right)
 {
     const struct final *a = left, *b = right;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
     if (a->value != b->value)
         return a->value < b->value ? -1 : 1;
     return (a->transaction > b->transaction) - (a->transaction < b->transaction);
@@ -47,6 +46,26 @@ static void find_initial(struct finals *finals)
     }
 }
 
+/* By key first, in one pass, then those of each key. */
+static void sort(struct finals *finals)
+{
+    uint32_t keys = finals->history->key_count, *at = iso_allocate_zeroed((size_t)keys + 2, sizeof *at);
+    struct final *sorted = iso_allocate(((size_t)finals->count + 1) * sizeof *sorted);
+    for (uint32_t i = 0; i < finals->count; i++)
+        at[finals->items[i].key + 2]++;
+    for (uint32_t key = 0; key < keys; key++)
+        at[key + 2] += at[key + 1];
+    for (uint32_t i = 0; i < finals->count; i++)
+        sorted[at[finals->items[i].key + 1]++] = finals->items[i];
+    for (uint32_t key = 0; key < keys; key++) {
+        if (at[key + 1] > at[key])
+            qsort(sorted + at[key], at[key + 1] - at[key], sizeof *sorted, compare_finals);
+    }
+    iso_free(finals->items);
+    finals->items = sorted;
+    finals->first = at;
+}
+
 static void collect_finals(struct finals *finals, const struct iso_history *history, bool aborted)
 {
     uint32_t *last = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *last);
@@ -58,8 +77,7 @@ static void collect_finals(struct finals *finals, const struct iso_history *hist
         note_last(history, t, last);
         add_finals(finals, t, last);
     }
-    if (finals->count)
-        qsort(finals->items, finals->count, sizeof *finals->items, compare_finals);
+    sort(finals);
     find_initial(finals);
     iso_free(last);
 }
@@ -77,34 +95,44 @@ void finals_init_aborted(struct finals *finals, const struct iso_history *histor
 void finals_release(struct finals *finals)
 {
     iso_free(finals->items);
+    iso_free(finals->first);
     iso_free(finals->initial_value);
     iso_free(finals->initial_length);
     *finals = (struct finals){0};
 }
 
-/* How many stand before one. */
-static uint32_t count_before(const struct finals *finals, struct final wanted)
+uint32_t finals_of_key(const struct finals *finals, uint32_t key, uint32_t *end)
 {
-    uint32_t low = 0, high = finals->count;
+    bool known = key < finals->history->key_count;
+    *end = known ? finals->first[key + 1] : finals->count;
+    return known ? finals->first[key] : finals->count;
+}
+
+/* Where one stands, or would. */
+static uint32_t place_of(const struct finals *finals, struct final wanted)
+{
+    uint32_t high, low = finals_of_key(finals, wanted.key, &high);
     ISO_BISECT(low, high, middle, compare_finals(&finals->items[middle], &wanted) < 0);
     return low;
 }
 
-uint32_t finals_of_key(const struct finals *finals, uint32_t key, uint32_t *end)
-{
-    *end = count_before(finals, (struct final){key + 1, 0, 0});
-    return count_before(finals, (struct final){key, 0, 0});
-}
-
 uint32_t finals_find(const struct finals *finals, uint32_t key, uint32_t value, uint32_t *end)
 {
-    *end = count_before(finals, (struct final){key, value, ISO_NONE}); /* which is no transaction */
-    return count_before(finals, (struct final){key, value, 0});
+    uint32_t first = place_of(finals, (struct final){key, value, 0}), high, low = first;
+    finals_of_key(finals, key, &high);
+    if (low < high && finals->items[low].value == value) { /* mostly it is the only one */
+        low++;
+        if (low < high && finals->items[low].value == value)
+            ISO_BISECT(low, high, middle, finals->items[middle].value == value);
+    }
+    *end = low;
+    return first;
 }
 
 bool finals_has(const struct finals *finals, uint32_t key, uint32_t value, uint32_t transaction)
 {
     struct final wanted = {key, value, transaction};
-    uint32_t at = count_before(finals, wanted);
-    return at < finals->count && compare_finals(&finals->items[at], &wanted) == 0;
+    uint32_t end, at = place_of(finals, wanted);
+    finals_of_key(finals, key, &end);
+    return at < end && compare_finals(&finals->items[at], &wanted) == 0;
 }

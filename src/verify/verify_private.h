@@ -59,6 +59,7 @@ struct finals {
     const struct iso_history *history;
     struct final *items;
     uint32_t count;
+    uint32_t *first;                          /* by key: where its items start; behind the last key: count */
     uint32_t *initial_value, *initial_length; /* by key: of a register; of a list, its elements */
     bool each_read;                           /* each read of a key is one of its own (rc, adya-rc) */
 };

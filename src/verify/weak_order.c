@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/number_map.h"
+#include "base/sorted.h"
 #include "verify/verify_private.h"
 
 /* By session and key, what stands last of something: a list from the newest on. */
@@ -27,21 +28,22 @@ struct walk {
     uint32_t *before;             /* the last committed one before it in its session, or ISO_NONE */
     uint32_t chains;
 
-    uint32_t *writing;             /* by key: 1 + who was last asked what it overwrites */
-    uint32_t *newest;              /* by key: the position of its last writer so far */
-    struct iso_number_map written; /* of a chain and a key: the newest of `lasts` among its writers */
-    struct iso_number_map seen;    /* the same among what its transactions read from */
-    struct iso_number_map saw;     /* of a chain and a transaction: that is done */
-    struct iso_number_map writes;  /* of a transaction with many operations and a key */
+    uint32_t *writing;                 /* by key: 1 + who was last asked what it overwrites */
+    uint32_t *newest;                  /* by key: the position of its last writer so far */
+    uint32_t *writers_first, *writers; /* by key: the chains that write it, ascending */
+    uint32_t *written;                 /* beside them: the newest of `lasts` among the chain's writers of the key */
+    struct iso_number_map seen; /* of a chain and a key: the newest of `lasts` among what its transactions read from */
+    struct iso_number_map saw;  /* of a chain and a transaction: that is done */
+    struct iso_number_map writes; /* of a transaction with many operations and a key */
     struct last *lasts;
     uint32_t last_count, last_capacity;
 
-    uint32_t *writers_first, *writers; /* by key: the chains that write it */
     uint32_t **rows; /* cc, psi: by transaction; pram: by chain. Of each chain the last visible place */
     uint32_t *left;  /* cc, psi: by transaction, who still asks for its row */
     uint32_t *row;   /* of the reader at hand */
 
     uint32_t *source, *read_at, source_count, source_capacity, read_capacity; /* of the reader at hand */
+    uint32_t *kept_first, *kept_source, *kept_at, kept_count; /* cc, psi: those of each transaction; else NULL */
     uint32_t *touched;    /* by key: 1 + the last operation on it by the transaction at hand */
     struct own_list *own; /* by key */
 
@@ -185,31 +187,42 @@ static uint32_t register_writer(const struct walk *walk, uint32_t reader, uint32
 
 /* ---- what is visible ---- */
 
-static uint32_t newest_last(const struct iso_number_map *map, uint32_t chain, uint32_t key)
+static uint32_t add_last(struct walk *walk, uint32_t before, uint32_t place, uint32_t position)
 {
-    uint32_t at = iso_number_map_get(map, iso_number_pair(chain, key));
-    return at == ISO_NUMBER_NONE ? ISO_NONE : at;
-}
-
-static void add_last(struct walk *walk, struct iso_number_map *map, uint32_t chain, uint32_t key, uint32_t place,
-                     uint32_t position)
-{
-    uint32_t before = newest_last(map, chain, key);
-    if (before != ISO_NONE && map == &walk->seen && walk->lasts[before].position >= position)
-        return;
     ISO_GROW(walk->lasts, walk->last_count, walk->last_capacity);
     walk->lasts[walk->last_count] = (struct last){place, position, before};
-    iso_number_map_put(map, iso_number_pair(chain, key), walk->last_count++);
+    return walk->last_count++;
 }
 
-/* The position of the last one of a chain and key up to a place of the chain; 0: none. */
-static uint32_t last_up_to(const struct walk *walk, const struct iso_number_map *map, uint32_t chain, uint32_t key,
-                           uint32_t place)
+/* Whether one of them up to a place of the chain stands behind a position. Older ones stand before newer ones. */
+static bool is_behind(const struct walk *walk, uint32_t newest, uint32_t place, uint32_t position)
 {
-    uint32_t at = newest_last(map, chain, key);
-    while (at != ISO_NONE && walk->lasts[at].place > place)
-        at = walk->lasts[at].before;
-    return at == ISO_NONE ? 0 : walk->lasts[at].position;
+    for (uint32_t at = newest; at != ISO_NONE && walk->lasts[at].position > position; at = walk->lasts[at].before) {
+        if (walk->lasts[at].place <= place)
+            return true;
+    }
+    return false;
+}
+
+/* Of a chain and a key. */
+static bool seen_behind(const struct walk *walk, uint32_t chain, uint32_t key, uint32_t place, uint32_t position)
+{
+    uint32_t newest = iso_number_map_get(&walk->seen, iso_number_pair(chain, key));
+    return is_behind(walk, newest == ISO_NUMBER_NONE ? ISO_NONE : newest, place, position);
+}
+
+/* Where the chain stands among those that write the key, or ISO_NONE. */
+static uint32_t writer_index(const struct walk *walk, uint32_t chain, uint32_t key)
+{
+    uint32_t low = walk->writers_first[key], high = walk->writers_first[key + 1], end = high;
+    ISO_BISECT(low, high, middle, walk->writers[middle] < chain);
+    return low < end && walk->writers[low] == chain ? low : ISO_NONE;
+}
+
+static bool own_behind(const struct walk *walk, uint32_t t, uint32_t key, uint32_t position)
+{
+    uint32_t at = writer_index(walk, walk->session_of[t], key);
+    return at != ISO_NONE && is_behind(walk, walk->written[at], walk->place[t] - 1, position);
 }
 
 static bool writes_key(const struct walk *walk, uint32_t t, uint32_t key)
@@ -226,7 +239,7 @@ static bool row_fits(const struct walk *walk, uint32_t key, uint32_t position)
 {
     for (uint32_t i = walk->writers_first[key]; i < walk->writers_first[key + 1]; i++) {
         uint32_t chain = walk->writers[i];
-        if (walk->row[chain] && last_up_to(walk, &walk->written, chain, key, walk->row[chain]) > position)
+        if (walk->row[chain] && is_behind(walk, walk->written[i], walk->row[chain], position))
             return false;
     }
     return true;
@@ -247,7 +260,7 @@ static bool sources_fit(const struct walk *walk, uint32_t key, uint32_t operatio
 /* Whether no visible writer of the key stands behind that position. */
 static bool reads_last_visible(const struct walk *walk, uint32_t t, uint32_t operation, uint32_t position)
 {
-    uint32_t key = walk->history->key[operation], chain = walk->session_of[t], place = walk->place[t];
+    uint32_t key = walk->history->key[operation];
     if (walk->newest[key] <= position) /* there is none at all */
         return true;
     switch (walk->model) {
@@ -256,18 +269,16 @@ static bool reads_last_visible(const struct walk *walk, uint32_t t, uint32_t ope
     case ISO_MODEL_RC:
         return sources_fit(walk, key, operation, position);
     case ISO_MODEL_RA:
-        return sources_fit(walk, key, operation, position) &&
-               last_up_to(walk, &walk->written, chain, key, place - 1) <= position;
+        return sources_fit(walk, key, operation, position) && !own_behind(walk, t, key, position);
     case ISO_MODEL_RYW:
-        return last_up_to(walk, &walk->written, chain, key, place - 1) <= position;
+        return !own_behind(walk, t, key, position);
     case ISO_MODEL_MR:
-        return last_up_to(walk, &walk->seen, chain, key, place - 1) <= position;
+        return !seen_behind(walk, walk->session_of[t], key, walk->place[t] - 1, position);
     case ISO_MODEL_WFR:
         for (uint32_t i = 0; i < walk->source_count; i++) {
             uint32_t source = walk->source[i];
             uint32_t last = source != ISO_NONE && is_unknown(walk, source) ? walk->before[source] : source;
-            if (last != ISO_NONE &&
-                last_up_to(walk, &walk->seen, walk->session_of[last], key, walk->place[last]) > position)
+            if (last != ISO_NONE && seen_behind(walk, walk->session_of[last], key, walk->place[last], position))
                 return false;
         }
         return true;
@@ -452,9 +463,10 @@ static void note_writes(struct walk *walk, uint32_t t)
         if (!iso_kind_writes(history->kind[o]) || walk->newest[key] == walk->position[t])
             continue;
         walk->newest[key] = walk->position[t];
-        if (walk->model != ISO_MODEL_RC && walk->model != ISO_MODEL_ADYA_RC && walk->model != ISO_MODEL_MR &&
-            walk->model != ISO_MODEL_WFR)
-            add_last(walk, &walk->written, walk->session_of[t], key, walk->place[t], walk->position[t]);
+        if (walk->written) {
+            uint32_t *last = &walk->written[writer_index(walk, walk->session_of[t], key)];
+            *last = add_last(walk, *last, walk->place[t], walk->position[t]);
+        }
     }
 }
 
@@ -468,16 +480,29 @@ static void note_seen(struct walk *walk, uint32_t t)
         if (source == ISO_NONE || iso_number_map_put(&walk->saw, iso_number_pair(chain, source), 1) != ISO_NUMBER_NONE)
             continue;
         for (uint32_t o = history->first_operation[source]; o < history->first_operation[source + 1]; o++) {
-            if (iso_kind_writes(history->kind[o]))
-                add_last(walk, &walk->seen, chain, history->key[o], walk->place[t], walk->position[source]);
+            uint64_t name = iso_number_pair(chain, history->key[o]);
+            if (!iso_kind_writes(history->kind[o]))
+                continue;
+            uint32_t newest = iso_number_map_get(&walk->seen, name);
+            newest = newest == ISO_NUMBER_NONE ? ISO_NONE : newest;
+            if (newest == ISO_NONE || walk->lasts[newest].position < walk->position[source])
+                iso_number_map_put(&walk->seen, name, add_last(walk, newest, walk->place[t], walk->position[source]));
         }
     }
+}
+
+static void take_kept(struct walk *walk, uint32_t t)
+{
+    for (uint32_t i = walk->kept_first[t]; i < walk->kept_first[t + 1]; i++)
+        add_source(walk, walk->kept_source[i], walk->kept_at[i]);
 }
 
 static enum iso_verification check_transaction(struct walk *walk, uint32_t t)
 {
     walk->source_count = 0;
-    if (!is_unknown(walk, t) && find_sources(walk, t) != ISO_CONFIRMED)
+    if (walk->kept_first)
+        take_kept(walk, t);
+    else if (!is_unknown(walk, t) && find_sources(walk, t) != ISO_CONFIRMED)
         return ISO_REFUSED;
     make_row(walk, t);
     note_seen(walk, t);
@@ -493,36 +518,92 @@ static enum iso_verification check_transaction(struct walk *walk, uint32_t t)
 
 /* ---- the whole ---- */
 
-/* Chains that write each key, for rows; who asks for whose row. */
-static void prepare_rows(struct walk *walk)
+/* By chain. Transactions without a position are left out. */
+static uint32_t *sort_by_chain(const struct walk *walk, uint32_t *count)
+{
+    uint32_t n = walk->history->transaction_count;
+    uint32_t *at = iso_allocate_zeroed((size_t)walk->chains + 2, sizeof *at);
+    uint32_t *sorted = iso_allocate(((size_t)n + 1) * sizeof *sorted);
+    for (uint32_t t = 0; t < n; t++) {
+        if (walk->position[t])
+            at[walk->session_of[t] + 1]++;
+    }
+    for (uint32_t chain = 0; chain < walk->chains; chain++)
+        at[chain + 1] += at[chain];
+    *count = at[walk->chains];
+    for (uint32_t t = 0; t < n; t++) {
+        if (walk->position[t])
+            sorted[at[walk->session_of[t]]++] = t;
+    }
+    iso_free(at);
+    return sorted;
+}
+
+/* Chains that write each key, for levels that ask what a chain wrote last. */
+static void find_writers(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
-    struct iso_number_map done = {0};
-    uint32_t keys = history->key_count, total = 0;
-    if (!has_row_each(walk) && walk->model != ISO_MODEL_PRAM && walk->model != ISO_MODEL_MW)
+    uint32_t keys = history->key_count, count, *sorted;
+    if (walk->model == ISO_MODEL_RC || walk->model == ISO_MODEL_ADYA_RC || walk->model == ISO_MODEL_MR ||
+        walk->model == ISO_MODEL_WFR)
         return;
+    sorted = sort_by_chain(walk, &count);
     walk->writers_first = iso_allocate_zeroed((size_t)keys + 2, sizeof *walk->writers_first);
+    uint32_t *done = iso_allocate(((size_t)keys + 1) * sizeof *done); /* by key: the chain */
     for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t t = 0; t < history->transaction_count; t++) {
+        memset(done, 0xff, ((size_t)keys + 1) * sizeof *done);
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t t = sorted[i], chain = walk->session_of[t];
             for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
                 uint32_t key = history->key[o];
-                if (!walk->position[t] || !iso_kind_writes(history->kind[o]) ||
-                    iso_number_map_put(&done, iso_number_pair(walk->session_of[t], key), (uint32_t)pass) ==
-                        (uint32_t)pass)
+                if (!iso_kind_writes(history->kind[o]) || done[key] == chain)
                     continue;
+                done[key] = chain;
                 if (pass)
-                    walk->writers[walk->writers_first[key + 1]++] = walk->session_of[t];
+                    walk->writers[walk->writers_first[key + 1]++] = chain;
                 else
                     walk->writers_first[key + 2]++;
             }
         }
         for (uint32_t key = 0; key < keys && !pass; key++)
             walk->writers_first[key + 2] += walk->writers_first[key + 1];
-        total = walk->writers_first[keys + 1];
-        if (!pass)
-            walk->writers = iso_allocate(((size_t)total + 1) * sizeof *walk->writers);
+        if (!pass) {
+            size_t total = (size_t)walk->writers_first[keys + 1] + 1;
+            walk->writers = iso_allocate(total * sizeof *walk->writers);
+            walk->written = memset(iso_allocate(total * sizeof *walk->written), 0xff, total * sizeof *walk->written);
+        }
     }
-    iso_number_map_release(&done);
+    iso_free(done);
+    iso_free(sorted);
+}
+
+/* Who is read from is found once and kept, as rows want to know first who asks for them. */
+static enum iso_verification keep_sources(struct walk *walk)
+{
+    const struct iso_history *history = walk->history;
+    uint32_t n = history->transaction_count, source_capacity = 0, at_capacity = 0;
+    walk->kept_first = iso_allocate_zeroed((size_t)n + 1, sizeof *walk->kept_first);
+    for (uint32_t t = 0; t < n; t++) {
+        walk->kept_first[t] = walk->kept_first[t + 1] = walk->kept_count;
+        if (!walk->position[t])
+            continue;
+        if (walk->before[t] != ISO_NONE)
+            walk->left[walk->before[t]]++;
+        if (is_unknown(walk, t))
+            continue;
+        if (find_sources(walk, t) != ISO_CONFIRMED)
+            return ISO_REFUSED;
+        ISO_RESERVE(walk->kept_source, (size_t)walk->kept_count + walk->source_count, source_capacity);
+        ISO_RESERVE(walk->kept_at, (size_t)walk->kept_count + walk->source_count, at_capacity);
+        for (uint32_t i = 0; i < walk->source_count; i++) {
+            walk->kept_source[walk->kept_count] = walk->source[i];
+            walk->kept_at[walk->kept_count++] = walk->read_at[i];
+            if (walk->source[i] != ISO_NONE)
+                walk->left[walk->source[i]]++;
+        }
+        walk->kept_first[t + 1] = walk->kept_count;
+    }
+    return ISO_CONFIRMED;
 }
 
 static void ask_for_overwritten(struct walk *walk)
@@ -544,7 +625,7 @@ static enum iso_verification walk_order(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
     uint32_t n = history->transaction_count;
-    prepare_rows(walk);
+    find_writers(walk);
     if (walk->model == ISO_MODEL_PRAM || walk->model == ISO_MODEL_MW)
         walk->row = iso_allocate_zeroed((size_t)walk->chains + 1, sizeof *walk->row);
     if (walk->model == ISO_MODEL_PRAM) {
@@ -554,20 +635,8 @@ static enum iso_verification walk_order(struct walk *walk)
     }
     if (has_row_each(walk)) {
         walk->rows = iso_allocate_zeroed((size_t)n + walk->chains + 1, sizeof *walk->rows);
-        for (uint32_t t = 0; t < n; t++) {
-            if (!walk->position[t])
-                continue;
-            if (walk->before[t] != ISO_NONE)
-                walk->left[walk->before[t]]++;
-            if (is_unknown(walk, t))
-                continue;
-            if (find_sources(walk, t) != ISO_CONFIRMED)
-                return ISO_REFUSED;
-            for (uint32_t i = 0; i < walk->source_count; i++) {
-                if (walk->source[i] != ISO_NONE)
-                    walk->left[walk->source[i]]++;
-            }
-        }
+        if (keep_sources(walk) != ISO_CONFIRMED)
+            return ISO_REFUSED;
     }
     if (walk->model == ISO_MODEL_PSI)
         ask_for_overwritten(walk);
@@ -615,9 +684,10 @@ static void walk_release(struct walk *walk)
         iso_free(walk->list[key]);
         iso_free(walk->end_of[key]);
     }
-    uint32_t *columns[] = {walk->position, walk->session_of, walk->place,         walk->before, walk->left,
-                           walk->newest,   walk->touched,    walk->length,        walk->room,   walk->source,
-                           walk->read_at,  walk->writers,    walk->writers_first, walk->writing};
+    uint32_t *columns[] = {walk->position,   walk->session_of,  walk->place,         walk->before,  walk->left,
+                           walk->newest,     walk->touched,     walk->length,        walk->room,    walk->source,
+                           walk->read_at,    walk->writers,     walk->writers_first, walk->writing, walk->written,
+                           walk->kept_first, walk->kept_source, walk->kept_at};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         iso_free(columns[i]);
     iso_free(walk->rows);
@@ -625,7 +695,6 @@ static void walk_release(struct walk *walk)
     iso_free(walk->list);
     iso_free(walk->end_of);
     iso_free(walk->lasts);
-    iso_number_map_release(&walk->written);
     iso_number_map_release(&walk->seen);
     iso_number_map_release(&walk->saw);
     iso_number_map_release(&walk->writes);

@@ -12,19 +12,28 @@
  *
  * A walk between the two places is bounded: where they lie far apart, versions are searched by session, or by source.
  */
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "base/sorted.h"
 #include "weak/weak_private.h"
 
 /* ---- rows of clocks ---- */
 
-/* Rows stand in one block, and are used again when the last successor of their transaction has passed. */
+/* Rows stand in one block, and are used again when the last successor of their transaction has passed. Where no chain is longer
+ * than LONGEST_NARROW, their numbers have 16 bits, else 32. */
 struct rows {
-    uint32_t width; /* chains, to whole vectors */
-    uint32_t *block, count, capacity;
+    bool narrow;
+    uint32_t width; /* chains, to whole vectors; 0: there are no rows */
+    size_t bytes;   /* of a row */
+    char *block;
+    uint32_t count, capacity;
     uint32_t *free, free_count, free_capacity;
     uint32_t *of;   /* by transaction, or ISO_NONE */
     uint32_t *left; /* by transaction: successors that have not passed */
 };
+enum { LONGEST_NARROW = INT16_MAX };
 
 /* What sessions saw, by chain and key: an entry for each version of what they read from, once. */
 struct seen {
@@ -36,22 +45,31 @@ struct seen {
 struct sweeping {
     struct weak *weak;
     struct rows rows;
-    uint32_t *row;       /* cc: of the reader at hand; pram, mw: put together for it */
-    uint32_t *chain_row; /* pram: by chain, what its session may see */
-    uint32_t *mark;      /* by transaction: 1 + the reader that read from it already */
-    uint32_t *told;      /* by transaction: who was last noted to come before it */
-    uint32_t *of_chain;  /* by chain: 1 + the read for which it is done */
+    char *row;          /* cc: of the reader at hand; pram, mw: put together for it */
+    char *chain_row;    /* pram: by chain, what its session may see */
+    uint32_t *mark;     /* by transaction: 1 + the reader that read from it already */
+    uint32_t *told;     /* by transaction: who was last noted to come before it */
+    uint32_t *of_chain; /* by chain: 1 + the read for which it is done */
     struct seen seen;
     uint32_t noted;
 };
 
 enum { NEAR = 16 }; /* versions that are walked over without asking for a better way */
 
+static char *row_at(const struct rows *rows, uint32_t index)
+{
+    return rows->block + index * rows->bytes;
+}
+
 static uint32_t row_new(struct rows *rows)
 {
     if (rows->free_count)
         return rows->free[--rows->free_count];
-    ISO_RESERVE_COLUMN(rows->block, ((size_t)rows->count + 1) * rows->width, rows->capacity);
+    if (rows->count == rows->capacity) {
+        size_t next = iso_column_capacity(rows->capacity, (size_t)rows->count + 1);
+        rows->block = iso_column_grow(rows->block, rows->capacity * rows->bytes, iso_list_bytes(next, rows->bytes));
+        rows->capacity = (uint32_t)next;
+    }
     return rows->count++;
 }
 
@@ -62,15 +80,49 @@ static void row_free(struct rows *rows, uint32_t t)
     rows->of[t] = ISO_NONE;
 }
 
-static void row_join(uint32_t *restrict row, const uint32_t *restrict other, uint32_t width)
+/* How many transactions of the chain are visible. */
+static inline uint32_t row_get(const struct rows *rows, const char *row, uint32_t chain)
+{
+    return rows->narrow ? (uint32_t)((const int16_t *)(const void *)row)[chain]
+                        : ((const uint32_t *)(const void *)row)[chain];
+}
+
+static inline void row_raise(const struct rows *rows, char *row, uint32_t chain, uint32_t least)
+{
+    if (row_get(rows, row, chain) >= least)
+        return;
+    if (rows->narrow)
+        ((int16_t *)(void *)row)[chain] = (int16_t)least;
+    else
+        ((uint32_t *)(void *)row)[chain] = least;
+}
+
+static void join_wide(uint32_t *restrict row, const uint32_t *restrict other, uint32_t width)
 {
     for (uint32_t i = 0; i < width; i++)
         row[i] = row[i] > other[i] ? row[i] : other[i];
 }
 
-static void raise_to(uint32_t *number, uint32_t least)
+static void join_narrow(int16_t *restrict row, const int16_t *restrict other, uint32_t width)
 {
-    *number = *number > least ? *number : least;
+#if defined(__SSE2__)
+    for (uint32_t i = 0; i < width; i += 8) {
+        __m128i *to = (__m128i *)(void *)(row + i);
+        __m128i more = _mm_loadu_si128((const __m128i *)(const void *)(other + i));
+        _mm_storeu_si128(to, _mm_max_epi16(_mm_loadu_si128(to), more));
+    }
+#else
+    for (uint32_t i = 0; i < width; i++)
+        row[i] = row[i] > other[i] ? row[i] : other[i];
+#endif
+}
+
+static void row_join(const struct rows *rows, char *row, const char *other)
+{
+    if (rows->narrow)
+        join_narrow((void *)row, (const void *)other, rows->width);
+    else
+        join_wide((void *)row, (const void *)other, rows->width);
 }
 
 /* ---- notes ---- */
@@ -175,12 +227,13 @@ static void note_if_behind(struct sweeping *sweeping, uint32_t read, uint32_t wr
 static void check_row(struct sweeping *sweeping, uint32_t read, uint32_t low, uint32_t high)
 {
     struct weak *weak = sweeping->weak;
-    const uint32_t *row = sweeping->row;
+    const struct rows *rows = &sweeping->rows;
+    const char *row = sweeping->row;
     uint32_t key = read_key(weak, read), first = weak->key_first[key];
     if (high - low <= NEAR + weak->chain_count) {
         for (uint32_t i = high; i-- > low;) {
             uint32_t write = weak->version[first + i], t = weak->write_owner[write], chain = weak->chain[t];
-            if (row[chain] <= weak->place[t] || sweeping->of_chain[chain] == read + 1)
+            if (row_get(rows, row, chain) <= weak->place[t] || sweeping->of_chain[chain] == read + 1)
                 continue;
             sweeping->of_chain[chain] = read + 1;
             note(sweeping, read, write);
@@ -190,7 +243,7 @@ static void check_row(struct sweeping *sweeping, uint32_t read, uint32_t low, ui
     weak_sweep_spans(weak);
     for (uint32_t at = first, end = weak->key_first[key + 1]; at < end;) {
         uint32_t chain = weak->chain[weak->write_owner[weak->span[at]]];
-        uint32_t below = span_below(weak, key, at, chain, row[chain]);
+        uint32_t below = span_below(weak, key, at, chain, row_get(rows, row, chain));
         if (below > at)
             note_if_behind(sweeping, read, weak->span[below - 1]);
         at = span_below(weak, key, below, chain, ISO_NONE);
@@ -388,15 +441,16 @@ static void check_read(struct sweeping *sweeping, uint32_t t, uint32_t read)
 }
 
 /* What comes before the sources in their sessions, and they themselves if `inclusive`. */
-static void raise_by_sources(const struct weak *weak, uint32_t t, uint32_t *row, bool inclusive)
+static void raise_by_sources(const struct sweeping *sweeping, uint32_t t, char *row, bool inclusive)
 {
+    const struct weak *weak = sweeping->weak;
     for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
         uint32_t source = read_source(weak, read);
         if (source == ISO_NONE)
             continue;
         if (is_unknown(weak, source) && weak->before[source] != ISO_NONE)
-            raise_to(&row[weak->chain[weak->before[source]]], weak->place[weak->before[source]] + 1);
-        raise_to(&row[weak->chain[source]], weak->place[source] + inclusive);
+            row_raise(&sweeping->rows, row, weak->chain[weak->before[source]], weak->place[weak->before[source]] + 1);
+        row_raise(&sweeping->rows, row, weak->chain[source], weak->place[source] + inclusive);
     }
 }
 
@@ -410,9 +464,10 @@ static void join_from(struct sweeping *sweeping, uint32_t from)
 {
     const struct weak *weak = sweeping->weak;
     struct rows *rows = &sweeping->rows;
-    if (sweeping->row[weak->chain[from]] <= weak->place[from]) { /* else it was visible, and what it saw */
-        row_join(sweeping->row, rows->block + (size_t)rows->of[from] * rows->width, rows->width);
-        raise_to(&sweeping->row[weak->chain[from]], weak->place[from] + 1);
+    char *row = sweeping->row;
+    if (row_get(rows, row, weak->chain[from]) <= weak->place[from]) { /* else it was visible, and what it saw */
+        row_join(rows, row, row_at(rows, rows->of[from]));
+        row_raise(rows, row, weak->chain[from], weak->place[from] + 1);
     }
     if (!--rows->left[from])
         row_free(rows, from);
@@ -434,26 +489,25 @@ static void enter_row(struct sweeping *sweeping, uint32_t t)
 {
     struct weak *weak = sweeping->weak;
     struct rows *rows = &sweeping->rows;
-    size_t bytes = rows->width * sizeof *rows->block;
     if (weak->level == ISO_PRAM) {
-        memcpy(sweeping->row, sweeping->chain_row + (size_t)weak->chain[t] * rows->width, bytes);
-        raise_by_sources(weak, t, sweeping->row, false);
+        memcpy(sweeping->row, sweeping->chain_row + weak->chain[t] * rows->bytes, rows->bytes);
+        raise_by_sources(sweeping, t, sweeping->row, false);
         return;
     }
     if (weak->level == ISO_MW) {
-        memset(sweeping->row, 0, bytes);
-        raise_by_sources(weak, t, sweeping->row, false);
+        memset(sweeping->row, 0, rows->bytes);
+        raise_by_sources(sweeping, t, sweeping->row, false);
         return;
     }
     uint32_t index = row_new(rows), before = weak->before[t];
-    uint32_t *row = rows->block + (size_t)index * rows->width;
+    char *row = row_at(rows, index);
     rows->of[t] = index;
     sweeping->row = row;
     if (before == ISO_NONE) {
-        memset(row, 0, bytes);
+        memset(row, 0, rows->bytes);
     } else {
-        memcpy(row, rows->block + (size_t)rows->of[before] * rows->width, bytes);
-        raise_to(&row[weak->chain[before]], weak->place[before] + 1);
+        memcpy(row, row_at(rows, rows->of[before]), rows->bytes);
+        row_raise(rows, row, weak->chain[before], weak->place[before] + 1);
         if (!--rows->left[before])
             row_free(rows, before);
     }
@@ -471,9 +525,9 @@ static void leave_row(struct sweeping *sweeping, uint32_t t)
     struct weak *weak = sweeping->weak;
     struct rows *rows = &sweeping->rows;
     if (weak->level == ISO_PRAM && !is_unknown(weak, t)) {
-        uint32_t *row = sweeping->chain_row + (size_t)weak->chain[t] * rows->width;
-        raise_to(&row[weak->chain[t]], weak->place[t] + 1);
-        raise_by_sources(weak, t, row, true);
+        char *row = sweeping->chain_row + weak->chain[t] * rows->bytes;
+        row_raise(rows, row, weak->chain[t], weak->place[t] + 1);
+        raise_by_sources(sweeping, t, row, true);
     } else if (has_row_each(weak) && !rows->left[t]) {
         row_free(rows, t);
     }
@@ -539,11 +593,15 @@ static void start_rows(struct sweeping *sweeping)
     struct rows *rows = &sweeping->rows;
     uint32_t n = weak->history->transaction_count;
     rows->width = (weak->chain_count + 7) & ~7u;
+    rows->narrow = true;
+    for (uint32_t t = 0; t < n && rows->narrow; t++)
+        rows->narrow = !weak->part[t] || weak->place[t] < LONGEST_NARROW;
+    rows->bytes = rows->width * (rows->narrow ? sizeof(int16_t) : sizeof(uint32_t));
     sweeping->of_chain = iso_numbers_zero(weak->chain_count);
     if (weak->level == ISO_PRAM)
-        sweeping->chain_row = iso_allocate_zeroed((size_t)weak->chain_count * rows->width + 1, sizeof(uint32_t));
+        sweeping->chain_row = iso_allocate_zeroed((size_t)weak->chain_count + 1, rows->bytes);
     if (!has_row_each(weak)) {
-        sweeping->row = iso_numbers(rows->width);
+        sweeping->row = iso_allocate(rows->bytes);
         return;
     }
     rows->of = iso_numbers_none(n);
@@ -561,7 +619,7 @@ static void release_sweeping(struct sweeping *sweeping)
 {
     if (!has_row_each(sweeping->weak))
         iso_free(sweeping->row);
-    iso_column_free(sweeping->rows.block, (size_t)sweeping->rows.capacity * sizeof(uint32_t));
+    iso_column_free(sweeping->rows.block, sweeping->rows.capacity * sweeping->rows.bytes);
     iso_free(sweeping->rows.free);
     iso_free(sweeping->rows.of);
     iso_free(sweeping->rows.left);

@@ -1,13 +1,11 @@
 /* Who may have written what a read saw: one final write, the initial version, or one of several of one value.
  *
- * Writes and reads are dealt out by key first, so that the table of values is a small one and stays in the cache. Those of
- * a key stand far apart in memory: what comes AHEAD items later is fetched meanwhile.
+ * Writes and reads are dealt out by key first, each with its value, so that the table of values is a small one that stays in
+ * the cache, and nothing is looked up far away.
  */
 #include "base/hash.h"
 #include "base/number_map.h"
 #include "weak/weak_private.h"
-
-enum { AHEAD = 12 };
 
 uint32_t *weak_writers_initial(const struct iso_history *history)
 {
@@ -19,30 +17,57 @@ uint32_t *weak_writers_initial(const struct iso_history *history)
     return initial;
 }
 
-/* Items of each key: item[first[key]] to item[first[key + 1] - 1]. */
+/* Items of each key, ascending: list[first[key]] to list[first[key + 1] - 1]. */
 struct dealt {
-    uint32_t *first, *item;
+    uint32_t *first;
+    struct item {
+        uint32_t number, value;
+    } * list;
 };
 
-static struct dealt deal(uint32_t keys, uint32_t count, const uint32_t *key_of, const uint32_t *through)
+static void dealt_start(struct dealt *dealt, uint32_t keys, uint32_t count)
 {
-    struct dealt dealt = {iso_numbers_zero((size_t)keys + 1), iso_numbers(count)};
-    for (uint32_t i = 0; i < count; i++)
-        dealt.first[(through ? key_of[through[i]] : key_of[i]) + 1]++;
+    dealt->first = iso_numbers_zero((size_t)keys + 2);
+    dealt->list = iso_allocate(((size_t)count + 1) * sizeof *dealt->list);
+}
+
+/* Counts stand two places on; dealing moves them to their ends, which is where the next ones start. */
+static void dealt_place(struct dealt *dealt, uint32_t keys)
+{
     for (uint32_t key = 0; key < keys; key++)
-        dealt.first[key + 1] += dealt.first[key];
-    for (uint32_t i = 0; i < count; i++)
-        dealt.item[dealt.first[through ? key_of[through[i]] : key_of[i]]++] = i;
-    for (uint32_t key = keys; key > 0; key--) /* they have moved to their ends */
-        dealt.first[key] = dealt.first[key - 1];
-    dealt.first[0] = 0;
-    return dealt;
+        dealt->first[key + 2] += dealt->first[key + 1];
+}
+
+static void dealt_add(struct dealt *dealt, uint32_t key, uint32_t number, uint32_t value)
+{
+    dealt->list[dealt->first[key + 1]++] = (struct item){number, value};
 }
 
 static void dealt_release(struct dealt *dealt)
 {
     iso_free(dealt->first);
-    iso_free(dealt->item);
+    iso_free(dealt->list);
+}
+
+static void deal_writes(struct dealt *dealt, const struct weak *weak)
+{
+    dealt_start(dealt, weak->history->key_count, weak->write_count);
+    for (uint32_t write = 0; write < weak->write_count; write++)
+        dealt->first[weak->write_key[write] + 2]++;
+    dealt_place(dealt, weak->history->key_count);
+    for (uint32_t write = 0; write < weak->write_count; write++)
+        dealt_add(dealt, weak->write_key[write], write, weak->write_value[write]);
+}
+
+static void deal_reads(struct dealt *dealt, const struct weak *weak)
+{
+    const uint32_t *value = weak->history->value;
+    dealt_start(dealt, weak->history->key_count, weak->read_count);
+    for (uint32_t read = 0; read < weak->read_count; read++)
+        dealt->first[read_key(weak, read) + 2]++;
+    dealt_place(dealt, weak->history->key_count);
+    for (uint32_t read = 0; read < weak->read_count; read++)
+        dealt_add(dealt, read_key(weak, read), read, value[weak->read_operation[read]]);
 }
 
 /* The values of one key. */
@@ -52,7 +77,8 @@ struct values {
         uint32_t value, head, count, set;
     } * entries;
     uint32_t capacity, mask, seed;
-    uint32_t *same; /* by write: the next one of the same value */
+    const struct item *writes;
+    uint32_t *same, same_capacity; /* by place in `writes`: the next one of the same value */
 };
 
 static struct entry *find_entry(const struct values *values, uint32_t key, uint32_t value)
@@ -63,8 +89,7 @@ static struct entry *find_entry(const struct values *values, uint32_t key, uint3
     return &values->entries[at];
 }
 
-static void enter_writes(struct values *values, const struct weak *weak, uint32_t key, const uint32_t *writes,
-                         uint32_t count)
+static void enter_writes(struct values *values, uint32_t key, const struct item *writes, uint32_t count)
 {
     uint32_t size = 4;
     while (size < 2 * (size_t)count)
@@ -74,18 +99,15 @@ static void enter_writes(struct values *values, const struct weak *weak, uint32_
         values->entries = iso_allocate_zeroed(size, sizeof *values->entries);
         values->capacity = size;
     }
+    ISO_RESERVE(values->same, count, values->same_capacity);
     values->mask = size - 1;
+    values->writes = writes;
     for (uint32_t i = count; i-- > 0;) {
-        uint32_t value = weak->write_value[writes[i]];
-        if (i >= AHEAD) {
-            __builtin_prefetch(&weak->write_value[writes[i - AHEAD]]);
-            __builtin_prefetch(&values->same[writes[i - AHEAD]], 1);
-        }
-        struct entry *entry = find_entry(values, key, value);
+        struct entry *entry = find_entry(values, key, writes[i].value);
         if (entry->stamp != key + 1)
-            *entry = (struct entry){key + 1, value, ISO_NONE, 0, ISO_NONE};
-        values->same[writes[i]] = entry->head;
-        entry->head = writes[i];
+            *entry = (struct entry){key + 1, writes[i].value, ISO_NONE, 0, ISO_NONE};
+        values->same[i] = entry->head;
+        entry->head = i;
         entry->count++;
     }
 }
@@ -97,8 +119,8 @@ static uint32_t make_set(struct weak *weak, const struct values *values, const s
     ISO_RESERVE(sets->first, sets->count + 2, sets->capacity);
     ISO_RESERVE(sets->member, end + entry->count + 1, sets->member_capacity);
     sets->first[sets->count] = end;
-    for (uint32_t write = entry->head; write != ISO_NONE; write = values->same[write])
-        sets->member[end++] = write;
+    for (uint32_t i = entry->head; i != ISO_NONE; i = values->same[i])
+        sets->member[end++] = values->writes[i].number;
     if (initial)
         sets->member[end++] = INITIAL;
     sets->first[++sets->count] = end;
@@ -110,20 +132,29 @@ static uint32_t reader_of(const struct weak *weak, uint32_t read)
     return iso_history_owner(weak->history, weak->read_operation[read]);
 }
 
-static void find_writer(struct weak *weak, const struct values *values, uint32_t key, uint32_t initial_value,
-                        uint32_t read)
+/* A transaction cannot have seen its own later write. */
+static bool is_own(const struct weak *weak, uint32_t read, uint32_t write)
 {
-    uint32_t value = weak->history->value[weak->read_operation[read]], other = ISO_NONE;
-    struct entry *entry = find_entry(values, key, value);
-    bool found = entry->stamp == key + 1, initial = value == initial_value;
-    uint32_t count = (found ? entry->count : 0) + initial, operation = weak->read_operation[read];
-    uint32_t left = count;
-    for (uint32_t write = found && count < 3 ? entry->head : ISO_NONE; write != ISO_NONE; write = values->same[write]) {
-        const uint32_t *range = &weak->history->first_operation[weak->write_owner[write]];
-        if (operation >= range[0] && operation < range[1]) /* its own later write, which it cannot have seen */
+    const uint32_t *range = &weak->history->first_operation[weak->write_owner[write]];
+    return weak->read_operation[read] >= range[0] && weak->read_operation[read] < range[1];
+}
+
+/* Of one writer alone drop_own() finds whether it is the reader. */
+static void find_writer(struct weak *weak, const struct values *values, uint32_t key, uint32_t initial_value,
+                        const struct item *item)
+{
+    struct entry *entry = find_entry(values, key, item->value);
+    bool found = entry->stamp == key + 1, initial = item->value == initial_value;
+    uint32_t count = (found ? entry->count : 0) + initial, read = item->number, left = count, other = ISO_NONE;
+    if (count == 1) {
+        weak->read_writer[read] = initial ? INITIAL : values->writes[entry->head].number;
+        return;
+    }
+    for (uint32_t i = count == 2 ? entry->head : ISO_NONE; i != ISO_NONE; i = values->same[i]) {
+        if (is_own(weak, read, values->writes[i].number))
             left--;
         else
-            other = write;
+            other = values->writes[i].number;
     }
     if (count >= 3 || left == 2) {
         if (entry->set == ISO_NONE)
@@ -134,6 +165,16 @@ static void find_writer(struct weak *weak, const struct values *values, uint32_t
         weak->open_reads++;
     } else if (left == 1) {
         weak->read_writer[read] = initial ? INITIAL : other;
+    }
+}
+
+static void drop_own(struct weak *weak)
+{
+    for (uint32_t t = 0; t < weak->history->transaction_count; t++) {
+        for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+            if (weak->read_writer[read] >= weak->write_first[t] && weak->read_writer[read] < weak->write_first[t + 1])
+                weak->read_writer[read] = OPEN;
+        }
     }
 }
 
@@ -202,27 +243,23 @@ void weak_writers_find(struct weak *weak)
 {
     const struct iso_history *history = weak->history;
     uint32_t keys = history->key_count, *initial = weak_writers_initial(history);
-    struct dealt writes = deal(keys, weak->write_count, weak->write_key, NULL);
-    struct dealt reads = deal(keys, weak->read_count, history->key, weak->read_operation);
-    struct values values = {.same = iso_numbers(weak->write_count), .seed = 1};
-    values.entries = NULL;
+    struct dealt writes, reads;
+    struct values values = {.seed = 1};
+    deal_writes(&writes, weak);
+    deal_reads(&reads, weak);
     for (uint32_t key = 0; key < keys; key++) {
         uint32_t first = reads.first[key], end = reads.first[key + 1];
         if (first == end || iso_key_is_list(history, key))
             continue;
-        enter_writes(&values, weak, key, writes.item + writes.first[key], writes.first[key + 1] - writes.first[key]);
-        for (uint32_t i = first; i < end; i++) {
-            if (i + 2 * AHEAD < end)
-                __builtin_prefetch(&weak->read_operation[reads.item[i + 2 * AHEAD]]);
-            if (i + AHEAD < end)
-                __builtin_prefetch(&history->value[weak->read_operation[reads.item[i + AHEAD]]]);
-            find_writer(weak, &values, key, initial[key], reads.item[i]);
-        }
+        enter_writes(&values, key, writes.list + writes.first[key], writes.first[key + 1] - writes.first[key]);
+        for (uint32_t i = first; i < end; i++)
+            find_writer(weak, &values, key, initial[key], &reads.list[i]);
     }
-    classify(weak);
     iso_free(values.entries);
     iso_free(values.same);
     dealt_release(&writes);
     dealt_release(&reads);
+    drop_own(weak);
+    classify(weak);
     iso_free(initial);
 }
