@@ -96,10 +96,14 @@ chmod 644 "$root/usr/share/man/man1/isochron-proxy.1.gz"
 bill isochron-proxy application usr/bin/isochron-proxy "/$libdir/libpg_query.a" "/$libdir/libprotobuf-c.a"
 install -D -m 644 deploy/systemd/isochron-proxy.service "$root/lib/systemd/system/isochron-proxy.service"
 install -D -m 644 docs/proxy.md "$root/usr/share/doc/isochron-proxy/proxy.md"
+install -D -m 644 deploy/proxy.conf "$root/usr/share/doc/isochron-proxy/examples/proxy.conf"
+install -d "$root/etc/isochron"
+sed 's/^isochron:/isochron-proxy:/' deploy/debian/lintian-overrides | install -D -m 644 /dev/stdin "$root/usr/share/lintian/overrides/isochron-proxy"
 for package in libpg-query-dev libprotobuf-c-dev; do
     install -m 644 "/usr/share/doc/$package/copyright" "$root/usr/share/doc/isochron-proxy/copyright.${package%-dev}"
 done
 install -d "$root/DEBIAN"
+install -m 755 deploy/debian/proxy/postinst deploy/debian/proxy/prerm deploy/debian/proxy/postrm "$root/DEBIAN/"
 pack isochron-proxy "$(needs isochron-proxy usr/bin/isochron-proxy)"
 
 # ---- the libraries ----

@@ -382,7 +382,7 @@ static void read_accused(struct iso_aion_shard *shard, const struct aion_batch *
         shard->stats.reads_undecided++;
     if (step->flags & AION_GROUP)
         group_pending(shard, step->key, transaction, &observed);
-    else if (observed.state == AION_WRONG || observed.state == AION_HELD)
+    else if (observed.state != AION_RIGHT && (observed.state != AION_UNDECIDED || shard->keys.have_cells))
         aion_pending_start(shard, aion_pending_new(shard, step->key, transaction, &observed), ISO_NONE);
     aion_value_drop(shard, key, observed.value);
 }

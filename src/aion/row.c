@@ -43,9 +43,12 @@ static bool row_name(const struct iso_aion_shard *shard, uint32_t number, struct
     return aion_is_cell(&shard->values.atoms, shard->keys.list[key].atom, name, buffer);
 }
 
-static uint64_t hash_of(uint32_t transaction, struct iso_json_text name)
+/* Below SI a transaction may have two numbers (aion_is_same). */
+static uint64_t hash_of(const struct iso_aion_shard *shard, uint32_t transaction, struct iso_json_text name)
 {
-    return iso_hash_number(iso_hash_text(name.at, name.length) + transaction);
+    bool by_number = shard->options.holds == ISO_SI;
+    uint64_t who = by_number ? transaction : shard->transactions.list[transaction].cts;
+    return iso_hash_number(iso_hash_text(name.at, name.length) + who);
 }
 
 static bool is_of(const struct iso_aion_shard *shard, const struct aion_row *row, uint32_t transaction,
@@ -54,7 +57,7 @@ static bool is_of(const struct iso_aion_shard *shard, const struct aion_row *row
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text own;
     uint32_t member = (row->itself ? row->itself : row->cells) - 1;
-    if (shard->pending.list[member].transaction != transaction)
+    if (!aion_is_same(shard, shard->pending.list[member].transaction, transaction))
         return false;
     row_name(shard, member, &own, buffer);
     return own.length == name.length && !memcmp(own.at, name.at, name.length);
@@ -77,7 +80,7 @@ static uint32_t add_row(struct aion_rows *rows)
 static uint32_t find_row(struct iso_aion_shard *shard, uint32_t transaction, struct iso_json_text name)
 {
     struct aion_rows *rows = &shard->pending.rows;
-    uint64_t hash = hash_of(transaction, name);
+    uint64_t hash = hash_of(shard, transaction, name);
     uint32_t at = iso_index_home(hash), number;
     iso_index_reserve(&rows->index, 1);
     for (; iso_index_next(&rows->index, &at, hash, &number); at++) {
@@ -98,7 +101,8 @@ static uint32_t row_itself(const struct iso_aion_shard *shard, const struct aion
 
 /* ---- what is wrong ---- */
 
-/* Whether a read of the row at this bound is in one of two states. */
+/* Whether a read of the row at this bound is in one of two states. Below SI a read has no moment that is said beforehand:
+ * all of a transaction count as one. */
 static bool row_is(struct iso_aion_shard *shard, uint32_t itself, uint64_t bound, enum aion_state state,
                    enum aion_state other)
 {
@@ -106,7 +110,7 @@ static bool row_is(struct iso_aion_shard *shard, uint32_t itself, uint64_t bound
         return false;
     struct aion_pending *row = pending_at(shard, itself);
     for (uint32_t i = 0; i < row->observed_count; i++, shard->stats.steps++)
-        if (observed_of(row)[i].bound == bound &&
+        if ((observed_of(row)[i].bound == bound || shard->options.holds != ISO_SI) &&
             (observed_of(row)[i].state == state || observed_of(row)[i].state == other))
             return true;
     return false;
@@ -136,10 +140,11 @@ void aion_row_join(struct iso_aion_shard *shard, uint32_t number)
     uint32_t at = find_row(shard, shard->pending.list[number].transaction, name);
     struct aion_row *row = &shard->pending.rows.list[at];
     struct aion_pending *subject = &shard->pending.list[number];
+    if (!is_cell && row->itself)
+        return; /* below SI, of another content under the same tid */
     subject->row = at + 1;
     subject->is_cell = is_cell;
     if (!is_cell) {
-        assert(!row->itself);
         row->itself = number + 1;
         return;
     }
@@ -153,7 +158,7 @@ void aion_row_join(struct iso_aion_shard *shard, uint32_t number)
 static void free_row(struct iso_aion_shard *shard, uint32_t at, uint32_t transaction, struct iso_json_text name)
 {
     struct aion_rows *rows = &shard->pending.rows;
-    iso_index_remove(&rows->index, hash_of(transaction, name), at);
+    iso_index_remove(&rows->index, hash_of(shard, transaction, name), at);
     rows->list[at] = (struct aion_row){.cells = rows->free};
     rows->free = at + 1;
 }
@@ -290,7 +295,7 @@ void aion_rows_archive(struct iso_archive *archive, struct iso_aion_shard *shard
         if (!is_used)
             continue; /* a free one */
         row_name(shard, member - 1, &name, buffer);
-        iso_index_add(&rows->index, hash_of(shard->pending.list[member - 1].transaction, name), i);
+        iso_index_add(&rows->index, hash_of(shard, shard->pending.list[member - 1].transaction, name), i);
     }
 }
 

@@ -51,19 +51,23 @@ static const struct app_option options[] = {
     APP_ROW_COUNT("columns", "N", PLACE(generate.columns), 1, 30,
                   "Columns of each table (3): c1 has few values, c2 unique ones, c3 amounts\n"
                   "and NULL, and so on."),
+    APP_ROW_FLAG("texts", PLACE(generate.texts), "Texts in place of numbers in c1, c4, c7 and so on."),
     APP_ROW_SHARE("deletes", "SHARE", PLACE(generate.delete_share), "Share of writes that delete a row (0.2)."),
     APP_ROW_SHARE("ranges", "SHARE", PLACE(generate.range_share),
                   "Share of reads that ask for a range of keys (0.2). The others that these\n"
-                  "three options do not name read some columns of one row."),
+                  "four options do not name read some columns of one row."),
     APP_ROW_COUNT("span", "N", PLACE(generate.span), 1, 10000, "Keys that a range covers (20)."),
     APP_ROW_SHARE("conditions", "SHARE", PLACE(generate.condition_share),
                   "Share of reads that ask for rows by a condition on a column (0.1)."),
     APP_ROW_SHARE("aggregates", "SHARE", PLACE(generate.aggregate_share),
                   "Share of reads that ask for a count and a sum (0.1)."),
+    APP_ROW_SHARE("bags", "SHARE", PLACE(generate.bag_share),
+                  "Share of reads that ask for rows without their keys (0)."),
     APP_ROW_SHARE("aborted", "SHARE", PLACE(generate.aborted_share), "Share of transactions that abort (0)."),
     APP_ROW_SHARE("unknown", "SHARE", PLACE(generate.unknown_share),
                   "Share whose outcome the client never learns (0); half of them take\n"
-                  "effect."),
+                  "effect. With --tables they change c2 of rows that are there, and what\n"
+                  "must be found is known at --level only."),
     APP_ROW_CHOICE("level", "si|ser|rc|psi|cc", PLACE(store),
                    "The level of the simulated store. si (the default): reads come from the\n"
                    "snapshot at the start; ser: from what is there at the commit; rc: two\n"
@@ -215,9 +219,12 @@ static enum iso_status write_expected(struct app *app, const struct gen *gen, co
     write_number(&output, ",\"operations\":", generated->operations);
     iso_output_text(&output, ",\n");
     if (!iso_generate_is_timeless(gen->generate.level)) {
-        write_level(&output, generated, ISO_SI);
-        iso_output_text(&output, ",\n");
-        write_level(&output, generated, ISO_SER);
+        bool si = iso_generate_knows(&gen->generate, ISO_SI), ser = iso_generate_knows(&gen->generate, ISO_SER);
+        if (si)
+            write_level(&output, generated, ISO_SI);
+        iso_output_text(&output, si && ser ? ",\n" : "");
+        if (ser)
+            write_level(&output, generated, ISO_SER);
         iso_output_text(&output, gen->generate.tables ? "}\n" : ",\n");
     }
     if (!gen->generate.tables) {
@@ -309,18 +316,23 @@ static enum iso_status check_rows(struct app *app, const struct gen *gen)
     const struct iso_generate_options *generate = &gen->generate;
     if (!generate->tables)
         return ISO_OK;
-    if (generate->lists || generate->unknown_share || gen->format == ISO_FORMAT_TIMEKILLER)
+    if (generate->lists || gen->format == ISO_FORMAT_TIMEKILLER)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--tables cannot be combined with --lists, --unknown or --format timekiller");
+                             "--tables cannot be combined with --lists or --format timekiller");
+    if (generate->unknown_share && generate->columns < 2)
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--unknown with --tables needs --columns 2 or more: transactions of unknown outcome write c2");
     if (generate->level == ISO_RC)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--tables needs --level si or ser");
     if (generate->tables > generate->keys || (generate->keys - 1) / generate->tables + 1 > TABLE_ROWS)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "--tables %" PRIu32 " of --keys %" PRIu32 " rows: expected 1 to %d rows in each table",
                              generate->tables, generate->keys, TABLE_ROWS);
-    if (generate->range_share + generate->condition_share + generate->aggregate_share > (uint64_t)1 << 32)
+    if (generate->range_share + generate->condition_share + generate->aggregate_share + generate->bag_share >
+        (uint64_t)1 << 32)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--ranges, --conditions and --aggregates together must stay below 1");
+                             "--ranges, --conditions, --aggregates and --bags together must stay below 1");
     return ISO_OK;
 }
 

@@ -119,11 +119,11 @@ static uint32_t count_topics(const struct doctor *doctor, const struct iso_kafka
     return count * 2 + (iso_kafka_survey_find(survey, name) != NULL);
 }
 
-/* A topic that ends in .SCHEMA.TABLE says a prefix; of several that of most tables. */
+/* A topic that ends in .SCHEMA.TABLE says a prefix; of several that of most tables. Where that does not tell, it is said. */
 static void learn_prefix(struct doctor *doctor, const struct iso_kafka_survey *survey)
 {
     struct iso_doctor_report *report = doctor->report;
-    char end[300], prefix[300];
+    char end[300], prefix[300], other[300] = "";
     uint32_t most = 0;
     if (report->prefix)
         return;
@@ -137,13 +137,20 @@ static void learn_prefix(struct doctor *doctor, const struct iso_kafka_survey *s
                 continue;
             snprintf(prefix, sizeof prefix, "%.*s", (int)(size - length), topic);
             uint32_t count = count_topics(doctor, survey, prefix);
+            if (count == most && strcmp(prefix, report->prefix) != 0)
+                memcpy(other, prefix, sizeof other);
             if (count <= most)
                 continue;
             most = count;
+            *other = 0;
             iso_free(report->prefix);
             report->prefix = iso_copy_text(prefix, strlen(prefix));
         }
     }
+    if (*other)
+        doctor_add(doctor, ISO_DOCTOR_WEAK, "one of them is another database's; the first one is looked at here",
+                   "-- say which: --prefix with the connector's topic.prefix",
+                   "tables of these names have topics of several prefixes: %s, %s", report->prefix, other);
 }
 
 static void match_tables(struct doctor *doctor, const struct iso_kafka_survey *survey)

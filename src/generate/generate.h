@@ -19,6 +19,8 @@
  * condition, aggregates; writes insert a row that is not there, and change some columns of one that is, or delete it. Column
  * 1, 4, ... has few values, so that an equality finds some rows; 2, 5, ... unique ones; 3, 6, ... amounts, some of them NULL.
  * Then the other level's verdict comes from asking again, at the moment at which that level looks (table.h).
+ * Transactions of unknown outcome change unique values only, so that what one of them may explain is what it wrote: who reads
+ * it, and each aggregate and bag that has it, is not judged, at the store's own level; at the other one it is left open.
  *
  * The history leaves in blocks while it is made; memory depends on keys and sessions, not on transactions.
  * The same options give the same bytes on every machine: integers only, one generator of random numbers
@@ -48,14 +50,17 @@ struct iso_generate_options {
     uint32_t tables;  /* 0: keys with one value each; else `keys` are rows of so many tables */
     uint32_t columns; /* of each, 1 to 30 */
     uint32_t span;    /* keys that a range covers */
-    uint64_t range_share, condition_share, aggregate_share; /* of reads; the rest reads one row. Parts of 2^32 */
-    uint64_t delete_share;                                  /* of writes */
+    bool texts;       /* every third column, the first one first, has texts */
+    uint64_t range_share, condition_share, aggregate_share,
+        bag_share;         /* of reads; the rest reads one row. Parts of 2^32 */
+    uint64_t delete_share; /* of writes */
     uint64_t seed;
     const struct iso_plant *plants;
     uint32_t plant_count;
 };
 
-/* What a checker must find, at one level. */
+/* What a checker must find, at one level. Of tables with transactions of unknown outcome only at the store's own, since at the
+ * other one they may explain more than what was read of them (iso_generate_knows). */
 struct iso_expectation {
     uint64_t counts[ISO_AXIOMS];
     uint64_t reads_unjudged;
@@ -93,6 +98,12 @@ static inline bool iso_generate_is_timeless(enum iso_level level)
  * anomaly breaks it, ISO_IS_VIOLATED if one does, ISO_IS_UNDECIDED where it depends on what the store did. */
 enum iso_outcome iso_generated_any_order(const struct iso_generate_options *options,
                                          const struct iso_generated *generated, enum iso_level level);
+
+/* Whether it is known what a checker must find at the level, by timestamps. */
+static inline bool iso_generate_knows(const struct iso_generate_options *options, enum iso_level level)
+{
+    return !options->tables || !options->unknown_share || level == options->level;
+}
 
 /* ISO_IS_VIOLATED, ISO_IS_UNDECIDED or ISO_HOLDS, as a checker would conclude. By timestamps. */
 enum iso_outcome iso_generated_outcome(const struct iso_generated *generated, enum iso_level level);

@@ -35,7 +35,7 @@ struct operation {
     size_t first;     /* list reads: into the transaction's elements */
 };
 
-enum row_step_kind { STEP_READ, STEP_WRITE, STEP_DELETE, STEP_QUERY, STEP_AGGREGATES };
+enum row_step_kind { STEP_READ, STEP_WRITE, STEP_DELETE, STEP_QUERY, STEP_AGGREGATES, STEP_BAG };
 
 /* What a query asks of a row's cells. A cell that is NULL satisfies none but the last. */
 enum condition_form { CONDITION_NONE, CONDITION_EQUAL, CONDITION_EITHER, CONDITION_BETWEEN, CONDITION_NULL };
@@ -47,10 +47,11 @@ struct condition {
 };
 
 /* An operation on rows. What it wrote or returned stands in the transaction's elements: cells by column, of a query the
- * key of each row before its cells, of aggregates the count and the sum. */
+ * key of each row before its cells, of rows without keys their cells, of aggregates the count and the sum. */
 struct row_step {
     uint8_t kind; /* enum row_step_kind */
     bool is_planted, is_partial;
+    bool texts;        /* every third column has some */
     bool is_there;     /* of a read */
     bool deletes;      /* of a write that is not run yet: if the row is there */
     uint64_t table;    /* from 0; of anomalies their first key */
@@ -62,6 +63,11 @@ struct row_step {
     size_t first;
 };
 
+static inline bool step_has_texts(const struct row_step *step, uint32_t column)
+{
+    return step->texts && column % 3 == 0;
+}
+
 struct transaction {
     uint32_t tid, session, sno;
     uint8_t status;
@@ -69,6 +75,7 @@ struct transaction {
     bool closed;  /* may leave */
     bool has_cts;
     uint64_t sts, cts;
+    uint64_t unjudged; /* reads and queries that saw what transactions of unknown outcome wrote to rows */
     uint32_t operation_count, operation_capacity;
     struct operation *operations;
     uint32_t step_count, step_capacity;

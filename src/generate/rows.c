@@ -1,5 +1,8 @@
 /* Transactions on rows: what they do, what they see, and what the other level makes of that. */
+#define _GNU_SOURCE
 #include <assert.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "generate/generate_private.h"
 
@@ -57,13 +60,17 @@ static void choose_range(struct store *store, struct row_step *step, uint64_t ar
 static void choose_query(struct store *store, struct row_step *step, uint64_t lot, uint64_t around)
 {
     const struct iso_generate_options *options = store->options;
-    bool is_range = lot < options->range_share, is_aggregate = lot - options->range_share >= options->condition_share;
+    uint64_t keyless = options->range_share + options->condition_share + options->aggregate_share;
+    bool is_range = lot < options->range_share, is_bag = options->bag_share && lot >= keyless;
+    bool is_aggregate = !is_bag && lot - options->range_share >= options->condition_share;
     step->columns = choose_columns(store);
     if (is_range || iso_rng_below(&store->rng, 4) == 0)
         choose_range(store, step, around);
     if (!is_range && (!is_aggregate || iso_rng_below(&store->rng, 2)))
         step->where = choose_condition(store);
     step->is_partial = is_range && iso_rng_below(&store->rng, 8) == 0;
+    if (is_bag)
+        step->kind = STEP_BAG;
     if (!is_range && is_aggregate) {
         step->kind = STEP_AGGREGATES;
         step->columns = 1u << iso_rng_below(&store->rng, store->tables.columns);
@@ -75,8 +82,10 @@ static void choose_read(struct store *store, struct transaction *transaction)
     const struct iso_generate_options *options = store->options;
     uint32_t at = iso_draw_key(&store->draw, &store->rng), tables = store->tables.count;
     uint64_t lot = iso_rng_next(&store->rng) >> 32;
-    bool is_row = lot >= options->range_share + options->condition_share + options->aggregate_share;
+    bool is_row =
+        lot >= options->range_share + options->condition_share + options->aggregate_share + options->bag_share;
     struct row_step *step = transaction_step(transaction, is_row ? STEP_READ : STEP_QUERY, at % tables);
+    step->texts = options->texts;
     step->key = at / tables + 1;
     if (is_row)
         step->columns = choose_columns(store);
@@ -95,6 +104,7 @@ void rows_choose(struct store *store, struct transaction *transaction)
         }
         struct row_step *step = transaction_step(transaction, STEP_WRITE, at % store->tables.count);
         step->key = at / store->tables.count + 1;
+        step->texts = options->texts;
         step->deletes = iso_rng_chance(&store->rng, options->delete_share);
     }
 }
@@ -128,7 +138,16 @@ static void bounds_of(const struct tables *tables, const struct row_step *step, 
 
 struct aggregates {
     uint64_t count, summed, sum;
+    bool is_doubtful; /* it counts what a transaction of unknown outcome wrote */
 };
+
+/* Of a column of texts those that are not NULL are counted. */
+static uint64_t second_of(const struct row_step *step, const struct aggregates *found)
+{
+    if (step_has_texts(step, (uint32_t)__builtin_ctz(step->columns)))
+        return found->summed;
+    return found->summed ? found->sum : 0;
+}
 
 static struct aggregates count_rows(struct tables *tables, const struct row_step *step, uint64_t moment)
 {
@@ -143,6 +162,7 @@ static struct aggregates count_rows(struct tables *tables, const struct row_step
         found.count++;
         found.summed += cell != 0;
         found.sum += cell;
+        found.is_doubtful |= row_is_doubtful(&view, column);
     }
     return found;
 }
@@ -156,6 +176,33 @@ static void put_cells(const struct tables *tables, struct transaction *transacti
         transaction_element(transaction, row_cell(tables, view, (uint32_t)__builtin_ctz(columns)));
 }
 
+/* Of its cells, each once, those that are a transaction's of unknown outcome. */
+static void count_doubtful(struct transaction *transaction, const struct row_view *view, uint32_t columns)
+{
+    for (; columns; columns &= columns - 1) {
+        uint32_t column = (uint32_t)__builtin_ctz(columns);
+        transaction->unjudged += !(view->row->seen >> 1 >> column & 1) && row_is_doubtful(view, column);
+        view->row->seen |= 2u << column;
+    }
+}
+
+/* The cells of rows without their keys. */
+static void run_bag(struct tables *tables, struct transaction *transaction, struct row_step *step)
+{
+    bool is_doubtful = false;
+    uint64_t key, to;
+    for (bounds_of(tables, step, &key, &to); key <= to; key++) {
+        struct row_view view = row_see(tables, row_number(tables, (uint32_t)step->table, key), NEVER);
+        if (!view.is_there || !matches(tables, &view, &step->where))
+            continue;
+        put_cells(tables, transaction, &view, step->columns);
+        for (uint32_t column = 0; column < tables->columns; column++)
+            is_doubtful |= step->columns >> column & 1 && row_is_doubtful(&view, column);
+        step->rows++;
+    }
+    transaction->unjudged += is_doubtful;
+}
+
 static void run_query(struct tables *tables, struct transaction *transaction, struct row_step *step)
 {
     uint64_t key, to;
@@ -167,8 +214,25 @@ static void run_query(struct tables *tables, struct transaction *transaction, st
             break;
         transaction_element(transaction, key);
         put_cells(tables, transaction, &view, step->columns);
+        count_doubtful(transaction, &view, step->columns);
         step->rows++;
     }
+}
+
+/* A transaction of unknown outcome changes the unique values of rows that are there, so that it is known what may explain
+ * what; other rows it reads. */
+static void run_unknown_write(struct store *store, struct transaction *transaction, struct row_step *step,
+                              const struct row_view *view)
+{
+    step->kind = view->is_there ? STEP_WRITE : STEP_READ;
+    step->is_there = view->is_there;
+    step->columns = 2;
+    if (!view->is_there)
+        return;
+    uint64_t value = choose_value(store, 1);
+    transaction_element(transaction, value);
+    row_write_cell(&store->tables, view->row, 1, value);
+    row_write(view->row, true);
 }
 
 static void run_write(struct store *store, struct transaction *transaction, struct row_step *step,
@@ -199,20 +263,27 @@ static void run_step(struct store *store, struct transaction *transaction, struc
         run_query(tables, transaction, step);
         return;
     }
+    if (step->kind == STEP_BAG) {
+        run_bag(tables, transaction, step);
+        return;
+    }
     if (step->kind == STEP_AGGREGATES) {
         struct aggregates found = count_rows(tables, step, NEVER);
         transaction_element(transaction, found.count);
-        transaction_element(transaction, found.summed ? found.sum : 0);
+        transaction_element(transaction, second_of(step, &found));
+        transaction->unjudged += found.is_doubtful;
         return;
     }
     struct row_view view = row_see(tables, row_number(tables, (uint32_t)step->table, step->key), NEVER);
     if (step->kind == STEP_WRITE) {
-        run_write(store, transaction, step, &view);
+        (transaction->status == ISO_UNKNOWN ? run_unknown_write : run_write)(store, transaction, step, &view);
         return;
     }
     step->is_there = view.is_there;
-    if (view.is_there)
-        put_cells(tables, transaction, &view, step->columns);
+    if (!view.is_there)
+        return;
+    put_cells(tables, transaction, &view, step->columns);
+    count_doubtful(transaction, &view, step->columns);
 }
 
 void rows_run(struct store *store, struct transaction *transaction)
@@ -262,6 +333,14 @@ static void count_of_query(const struct pass *pass)
     pass->expected->of_queries++;
 }
 
+/* Once for each table. */
+static void count_of_table(const struct pass *pass, const struct row_step *step)
+{
+    if (pass->tables->found[step->table] != pass->tables->pass)
+        count_of_query(pass);
+    pass->tables->found[step->table] = pass->tables->pass;
+}
+
 /* Once for each row, whichever of the transaction's queries shows it. */
 static void count_row(const struct pass *pass, struct row *row, bool is_wrong)
 {
@@ -296,11 +375,46 @@ static void judge_aggregates(const struct pass *pass, const struct row_step *ste
 {
     const uint64_t *told = pass->transaction->elements + step->first;
     struct aggregates found = count_rows(pass->tables, step, pass->moment);
-    if (told[0] == found.count && told[1] == (found.summed ? found.sum : 0))
-        return;
-    if (pass->tables->found[step->table] != pass->tables->pass) /* once for each table */
-        count_of_query(pass);
-    pass->tables->found[step->table] = pass->tables->pass;
+    if (told[0] != found.count || told[1] != second_of(step, &found))
+        count_of_table(pass, step);
+}
+
+static int compare_rows(const void *left, const void *right, void *context)
+{
+    return memcmp(left, right, *(const size_t *)context);
+}
+
+/* Both in one order, whichever that is. */
+static bool is_bag(uint64_t *rows, const uint64_t *told, uint32_t count, size_t size)
+{
+    uint64_t *copy = iso_allocate(count * size + 1);
+    if (count)
+        memcpy(copy, told, count * size);
+    qsort_r(rows, count, size, compare_rows, &size);
+    qsort_r(copy, count, size, compare_rows, &size);
+    bool same = !count || !memcmp(rows, copy, count * size);
+    iso_free(copy);
+    return same;
+}
+
+static void judge_bag(const struct pass *pass, const struct row_step *step)
+{
+    struct tables *tables = pass->tables;
+    uint32_t width = (uint32_t)__builtin_popcount(step->columns), count = 0;
+    uint64_t key, to, used = 0;
+    bounds_of(tables, step, &key, &to);
+    uint64_t *rows = iso_allocate(((to >= key ? to - key + 1 : 0) * width + 1) * sizeof *rows);
+    for (; key <= to; key++) {
+        struct row_view view = row_see(tables, row_number(tables, (uint32_t)step->table, key), pass->moment);
+        if (!view.is_there || !matches(tables, &view, &step->where))
+            continue;
+        for (uint32_t left = step->columns; left; left &= left - 1)
+            rows[used++] = row_cell(tables, &view, (uint32_t)__builtin_ctz(left));
+        count++;
+    }
+    if (count != step->rows || !is_bag(rows, pass->transaction->elements + step->first, count, width * sizeof *rows))
+        count_of_table(pass, step);
+    iso_free(rows);
 }
 
 static void judge_step(const struct pass *pass, const struct row_step *step)
@@ -313,6 +427,10 @@ static void judge_step(const struct pass *pass, const struct row_step *step)
     }
     if (step->kind == STEP_AGGREGATES) {
         judge_aggregates(pass, step);
+        return;
+    }
+    if (step->kind == STEP_BAG) {
+        judge_bag(pass, step);
         return;
     }
     struct row_view view = row_see(tables, row_number(tables, (uint32_t)step->table, step->key), pass->moment);
@@ -343,19 +461,22 @@ static uint64_t horizon_of(struct store *store)
 
 void rows_commit(struct store *store, const struct transaction *transaction)
 {
-    bool is_si = store->options->level == ISO_SI;
-    struct pass pass = {&store->tables, transaction, &store->generated->levels[is_si ? ISO_SER : ISO_SI],
+    bool is_si = store->options->level == ISO_SI, is_known = transaction->status == ISO_COMMITTED;
+    struct iso_expectation *levels = store->generated->levels;
+    struct iso_expectation nobody = {.reads_unjudged = 0}; /* nobody asks what one of unknown outcome has read */
+    struct pass pass = {&store->tables, transaction, is_known ? &levels[is_si ? ISO_SER : ISO_SI] : &nobody,
                         is_si ? NEVER : transaction->sts};
-    if (transaction->status != ISO_COMMITTED)
+    if (!transaction->applies)
         return;
     tables_start_pass(&store->tables);
     for (uint32_t i = 0; i < transaction->step_count; i++)
         judge_step(&pass, &transaction->steps[i]);
+    levels[is_si ? ISO_SI : ISO_SER].reads_unjudged += is_known ? transaction->unjudged : 0;
     uint64_t horizon = horizon_of(store);
     for (uint32_t i = 0; i < transaction->step_count; i++) {
         const struct row_step *step = &transaction->steps[i];
         if (step->kind == STEP_WRITE || step->kind == STEP_DELETE)
             row_commit(&store->tables, row_number(&store->tables, (uint32_t)step->table, step->key), transaction->cts,
-                       horizon);
+                       horizon, is_known);
     }
 }

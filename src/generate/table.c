@@ -89,7 +89,12 @@ void row_write(struct row *row, bool is_there)
     row->seen |= 1;
 }
 
-void row_commit(struct tables *tables, uint32_t row, uint64_t cts, uint64_t horizon)
+bool row_is_doubtful(const struct row_view *view, uint32_t column)
+{
+    return view->version && !(view->row->written >> 1 >> column & 1) && view->version->doubtful >> column & 1;
+}
+
+void row_commit(struct tables *tables, uint32_t row, uint64_t cts, uint64_t horizon, bool is_known)
 {
     struct row_view view = row_see(tables, row, UINT64_MAX);
     if (!view.row->written)
@@ -97,6 +102,9 @@ void row_commit(struct tables *tables, uint32_t row, uint64_t cts, uint64_t hori
     struct version *version = iso_allocate(sizeof *version + tables->columns * sizeof *version->cells);
     version->cts = cts;
     version->is_there = view.is_there;
+    version->doubtful = view.version ? view.version->doubtful : 0;
+    version->doubtful =
+        is_known ? version->doubtful & ~(view.row->written >> 1) : version->doubtful | view.row->written >> 1;
     for (uint32_t i = 0; i < tables->columns; i++)
         version->cells[i] = row_cell(tables, &view, i);
     version->older = view.row->newest;

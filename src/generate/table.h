@@ -19,7 +19,8 @@ struct version {
     uint64_t cts;
     struct version *older;
     bool is_there;
-    uint64_t cells[]; /* by column */
+    uint32_t doubtful; /* columns, as bits, whose cells are of transactions of unknown outcome */
+    uint64_t cells[];  /* by column */
 };
 
 struct row {
@@ -34,6 +35,7 @@ struct row {
 
 struct tables {
     uint32_t count, columns;
+    bool texts;         /* in every third column */
     uint32_t row_count; /* of all tables */
     struct row *rows;
     uint64_t pass;
@@ -76,6 +78,9 @@ void row_write(struct row *row, bool is_there);
 
 /* What the pass wrote to the row becomes its newest version; older ones go that nobody can see who looks at `horizon` or
  * later. */
-void row_commit(struct tables *tables, uint32_t row, uint64_t cts, uint64_t horizon);
+void row_commit(struct tables *tables, uint32_t row, uint64_t cts, uint64_t horizon, bool is_known);
+
+/* Whether the cell is one that no transaction wrote which is known to be committed. */
+bool row_is_doubtful(const struct row_view *view, uint32_t column);
 
 #endif

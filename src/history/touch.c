@@ -1,7 +1,8 @@
 /* Updates of rows whose columns are cells, where an order of the transactions is sought.
  *
  * An update writes the row's key `true` once more (docs/semantics.md), so that writers of a row meet. Of the order it says no
- * more than that the row was there: as a write it would stand between those that read other columns.
+ * more than that the row was there: as a write it would stand between those that read other columns. So it is with a
+ * transaction that deletes a row and inserts it again. What it reads in between is its own, and goes with the writes.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "history/history_private.h"
 #include "history/index.h"
 
-/* A committed write of a row's key. */
+/* A committed write of a row's key, or a read behind one of the same transaction. */
 struct touch {
     uint32_t key, transaction, operation;
     uint64_t cts;
@@ -20,8 +21,9 @@ struct touch {
 
 struct touches {
     struct iso_history *history;
-    iso_atom there; /* `true` */
-    bool *is_row;   /* by key: it has cells */
+    iso_atom there;   /* `true` */
+    bool *is_row;     /* by key: it has cells */
+    uint32_t *writer; /* by key: the last transaction that wrote it, + 1 */
     struct touch *list;
     uint32_t count, capacity;
 };
@@ -47,13 +49,16 @@ static void collect(struct touches *touches)
 {
     const struct iso_history *history = touches->history;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (iso_status_of(history, t) != ISO_COMMITTED || !(history->flags[t] & ISO_HAS_CTS))
+        if (iso_status_of(history, t) != ISO_COMMITTED || !(history->flags[t] & ISO_HAS_CTS) ||
+            !(history->flags[t] & ISO_WRITES))
             continue;
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            if (!touches->is_row[history->key[o]] || !iso_kind_writes(history->kind[o]))
+            uint32_t key = history->key[o];
+            if (!touches->is_row[key] || (!iso_kind_writes(history->kind[o]) && touches->writer[key] != t + 1))
                 continue;
+            touches->writer[key] = t + 1;
             ISO_GROW(touches->list, touches->count, touches->capacity);
-            touches->list[touches->count++] = (struct touch){history->key[o], t, o, history->cts[t]};
+            touches->list[touches->count++] = (struct touch){key, t, o, history->cts[t]};
         }
     }
 }
@@ -77,22 +82,50 @@ static bool starts_there(const struct touches *touches, uint32_t key)
     return history->initial_value == touches->there;
 }
 
-/* The writes from `first` to before `end` are one transaction's of one key, and `was_there` is what they found. */
+/* What the operations from `first` to before `end`, one transaction's of one key, leave there. */
+static iso_atom left_by(const struct touches *touches, uint32_t first, uint32_t end)
+{
+    const struct iso_history *history = touches->history;
+    while (end > first + 1 && !iso_kind_writes(history->kind[touches->list[end - 1].operation]))
+        end--;
+    return history->value[touches->list[end - 1].operation];
+}
+
+/* Whether they only touch a row that is there: writes of `true`, deletions with one behind them, and reads that see so. */
+static bool only_touch(const struct touches *touches, uint32_t first, uint32_t end)
+{
+    const struct iso_history *history = touches->history;
+    iso_atom now = ISO_ABSENT;
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t o = touches->list[i].operation;
+        uint8_t kind = iso_kind_of(history, o);
+        if (kind == ISO_WRITE || kind == ISO_DELETE) {
+            now = kind == ISO_WRITE ? history->value[o] : ISO_ABSENT;
+            if (kind == ISO_WRITE && now != touches->there)
+                return false;
+        } else if (kind != ISO_READ || history->value[o] != now) {
+            return false;
+        }
+    }
+    return now == touches->there;
+}
+
+/* The operations from `first` to before `end` are one transaction's of one key, and `was_there` is what they found. */
 static void read_run(const struct touches *touches, uint32_t first, uint32_t end, bool was_there, uint64_t since)
 {
     struct iso_history *history = touches->history;
     uint32_t t = touches->list[first].transaction;
-    bool only_touches = was_there && history->flags[t] & ISO_HAS_STS && since <= history->sts[t];
-    for (uint32_t i = first; i < end; i++)
-        only_touches &= iso_kind_of(history, touches->list[i].operation) == ISO_WRITE &&
-                        history->value[touches->list[i].operation] == touches->there;
-    for (uint32_t i = first; only_touches && i < end; i++)
-        history->kind[touches->list[i].operation] = ISO_READ;
+    if (!was_there || !(history->flags[t] & ISO_HAS_STS) || since > history->sts[t] || !only_touch(touches, first, end))
+        return;
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t o = touches->list[i].operation;
+        history->kind[o] = ISO_READ;
+        history->value[o] = touches->there;
+    }
 }
 
 static void read_all(const struct touches *touches)
 {
-    const struct iso_history *history = touches->history;
     bool was_there = false;
     uint64_t since = 0;
     for (uint32_t i = 0, end; i < touches->count; i = end) {
@@ -109,10 +142,10 @@ static void read_all(const struct touches *touches)
         bool is_shared = end < touches->count && touches->list[end].key == touch->key &&
                          touches->list[end].cts == touch->cts; /* another's of the same place */
         is_shared |= !is_first && touch[-1].cts == touch->cts;
-        uint32_t last = touches->list[end - 1].operation;
+        iso_atom left = left_by(touches, i, end);
         if (!is_shared)
             read_run(touches, i, end, was_there, since);
-        was_there = history->value[last] == touches->there;
+        was_there = left == touches->there;
         since = touch->cts;
     }
 }
@@ -123,6 +156,7 @@ void iso_history_read_touches(struct iso_history *history)
     if (!iso_atoms_find(&history->atoms, "true", 4, &touches.there))
         return;
     touches.is_row = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *touches.is_row);
+    touches.writer = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *touches.writer);
     find_rows(&touches);
     collect(&touches);
     if (touches.count)
@@ -130,4 +164,5 @@ void iso_history_read_touches(struct iso_history *history)
     read_all(&touches);
     iso_free(touches.list);
     iso_free(touches.is_row);
+    iso_free(touches.writer);
 }

@@ -30,12 +30,13 @@ struct adoption {
     uint32_t added;
 };
 
-/* Whether a read shows what the transaction itself wrote, as far as the stream says. */
+/* Whether a read shows what the transaction itself wrote, as far as the stream says, or may show it: in another spelling. */
 static bool shows_own(const struct adoption *adoption, uint32_t key, iso_atom value)
 {
     const struct join_row *rows = adoption->join->rows.list;
     for (uint32_t i = 0, r = adoption->rows->first; i < adoption->rows->count; i++, r = rows[r].next)
-        if (rows[r].key == key && (rows[r].after == value || !(rows[r].flags & JOIN_ROW_AFTER)))
+        if (rows[r].key == key &&
+            (!(rows[r].flags & JOIN_ROW_AFTER) || join_may_equal(adoption->join, key, rows[r].after, value)))
             return true;
     return false;
 }

@@ -244,6 +244,8 @@ bool join_commit_timestamp(const struct join_transaction *transaction, uint64_t 
 void join_spell_last(struct iso_join *join, struct iso_history *into); /* of the last transaction */
 void join_spell_kept(struct iso_join *join, const struct join_record *record);
 void join_spell_writes(struct iso_join *join, const struct join_record *record);
+/* Whether a client's value of the key may be the stream's, in another spelling; atoms of `texts`. */
+bool join_may_equal(struct iso_join *join, uint32_t key, iso_atom delivered, iso_atom said);
 
 /* marker.c */
 void join_note_marker(struct iso_join *join, uint32_t transaction, iso_atom tid); /* the stream gives it */

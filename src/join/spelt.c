@@ -105,6 +105,30 @@ static void spell_operations(struct iso_join *join, struct iso_history *of, uint
     }
 }
 
+bool join_may_equal(struct iso_join *join, uint32_t key, iso_atom delivered, iso_atom said)
+{
+    char buffers[3][ISO_ATOM_TEXT_MAX];
+    const struct iso_atoms *atoms = &join->texts.atoms;
+    struct iso_json_text one, other;
+    if (delivered == said || delivered == ISO_ABSENT || said == ISO_ABSENT)
+        return delivered == said;
+    if (iso_atom_is_unknown(atoms, delivered) || iso_atom_is_unknown(atoms, said))
+        return true;
+    one.at = iso_atom_text(atoms, delivered, buffers[0], &one.length);
+    other.at = iso_atom_text(atoms, said, buffers[1], &other.length);
+    struct join_table *table = table_of(join, key);
+    struct iso_value_type type = {.kind = ISO_VALUE_UNKNOWN};
+    struct iso_spellers spellers = {.client = true};
+    if (!nothing_is_known(join))
+        type = type_of(join, table);
+    if (type.kind != ISO_VALUE_ROW)
+        return iso_values_compare(type, one, other, spellers) != ISO_VALUES_DIFFER;
+    struct columns columns = {join, name_of(join, table, buffers[2])};
+    struct iso_row_difference difference;
+    return iso_rows_compare(&(struct iso_column_types){type_of_column, &columns}, one, other, spellers, &difference) !=
+           ISO_VALUES_DIFFER;
+}
+
 void join_spell_last(struct iso_join *join, struct iso_history *into)
 {
     spell_operations(join, into, into->transaction_count - 1);

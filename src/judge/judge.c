@@ -165,15 +165,18 @@ static void not_more_than(const struct iso_verdict *as_si, bool allow_unjudged, 
     result->reason = as_si->reason ? as_si->reason : "reads-left-out";
 }
 
-/* A history is only read: its operations' kinds are a copy. */
+/* A history is only read: its operations' kinds and values are a copy. */
 static enum iso_status ask_without_touches(struct iso_judgement *judgement, struct iso_error *error)
 {
     struct iso_history history = *judgement->history;
     history.kind = iso_allocate(history.operation_count + 1u);
     memcpy(history.kind, judgement->history->kind, history.operation_count);
+    history.value = iso_allocate((history.operation_count + (size_t)1) * sizeof *history.value);
+    memcpy(history.value, judgement->history->value, history.operation_count * sizeof *history.value);
     iso_history_read_touches(&history);
     iso_polygraph_check(&history, &judgement->order, &judgement->result, error);
     iso_free(history.kind);
+    iso_free(history.value);
     return error->status;
 }
 

@@ -768,8 +768,14 @@ static void answer_own(struct observed *observed, const struct wire_piece *piece
         pop(observed);
         end_question(observed, question);
         break;
-    default: /* 1, 2, C, 3, 3 */
+    case '1':
+    case '2':
+    case '3':
+    case 'C':
         pop(observed);
+        break;
+    default: /* no answer to what was asked */
+        lose(observed);
     }
 }
 
@@ -1172,6 +1178,8 @@ static bool fits(char type, enum entry_kind kind)
         return kind == ENTRY_EXECUTE;
     case 'V':
         return kind == ENTRY_FUNCTION;
+    case 'Z':
+        return kind == ENTRY_QUERY || kind == ENTRY_SYNC || kind == ENTRY_FUNCTION;
     case 'D':
     case 'C':
     case 'I':

@@ -1,5 +1,7 @@
 #include "predicate/aggregate.h"
 
+#include <assert.h>
+
 #include "base/memory.h"
 #include "predicate/lexer.h"
 
@@ -75,12 +77,20 @@ void iso_aggregate_release(struct iso_aggregate *aggregate)
     *aggregate = (struct iso_aggregate){0};
 }
 
+static const struct iso_scalar_type numeric = {.value = {.kind = ISO_VALUE_NUMERIC}};
+
 /* ---- adding ---- */
 
 void iso_aggregation_init(struct iso_aggregation *total, const struct iso_aggregate *aggregate,
                           struct iso_scalar_type type)
 {
     *total = (struct iso_aggregation){.kind = aggregate->kind, .type = type, .best = {.kind = ISO_SCALAR_NULL}};
+}
+
+void iso_aggregation_of_numbers(struct iso_aggregation *total)
+{
+    assert(!total->count);
+    total->of_numbers = true;
 }
 
 void iso_aggregation_release(struct iso_aggregation *total)
@@ -93,20 +103,33 @@ void iso_aggregation_doubt(struct iso_aggregation *total, enum iso_predicate_rea
     total->doubt = total->doubt ? total->doubt : (uint8_t)reason;
 }
 
+/* An integer is one, whatever it was meant for. False: it is no number that can be added up. */
+static bool read_number(struct iso_aggregation *total, const struct iso_scalar *cell, struct iso_scalar *number)
+{
+    *number = *cell;
+    if (cell->kind == ISO_SCALAR_UNTYPED)
+        *number = iso_scalar_read(numeric, (struct iso_json_text){cell->text, cell->length});
+    if (number->kind == ISO_SCALAR_INTEGER || (number->kind == ISO_SCALAR_DECIMAL && cell->kind != ISO_SCALAR_UNTYPED))
+        return true;
+    iso_aggregation_doubt(total, number->kind == ISO_SCALAR_WRAPPED ? ISO_PREDICATE_SIGN : ISO_PREDICATE_TYPE);
+    return false;
+}
+
 static void add_number(struct iso_aggregation *total, const struct iso_scalar *cell)
 {
-    static const struct iso_scalar_type numeric = {.value = {.kind = ISO_VALUE_NUMERIC}};
-    struct iso_scalar number = *cell;
-    if (cell->kind == ISO_SCALAR_UNTYPED) /* an integer is one, whatever it was meant for */
-        number = iso_scalar_read(numeric, (struct iso_json_text){cell->text, cell->length});
-    if (number.kind == ISO_SCALAR_INTEGER || (number.kind == ISO_SCALAR_DECIMAL && cell->kind != ISO_SCALAR_UNTYPED))
+    struct iso_scalar number;
+    if (read_number(total, cell, &number))
         iso_sum_add(&total->sum, &number);
-    else
-        iso_aggregation_doubt(total, number.kind == ISO_SCALAR_WRAPPED ? ISO_PREDICATE_SIGN : ISO_PREDICATE_TYPE);
 }
 
 static void add_ordered(struct iso_aggregation *total, const struct iso_scalar *cell)
 {
+    struct iso_scalar number;
+    if (total->of_numbers && cell->kind == ISO_SCALAR_UNTYPED) {
+        if (!read_number(total, cell, &number))
+            return;
+        cell = &number;
+    }
     unsigned better = total->kind == ISO_AGGREGATE_MIN ? ISO_ORDER_LESS : ISO_ORDER_GREATER;
     if (total->best.kind == ISO_SCALAR_NULL) {
         total->best = *cell;
@@ -154,7 +177,6 @@ bool iso_aggregation_put(struct iso_aggregation *total, struct iso_text *text)
 /* Of a count or a sum. */
 static iso_truth is_number(struct iso_aggregation *total, struct iso_json_text told)
 {
-    static const struct iso_scalar_type numeric = {.value = {.kind = ISO_VALUE_NUMERIC}};
     struct iso_text text = {0}, spelt = {0};
     iso_aggregation_put(total, &text);
     struct iso_scalar value = iso_scalar_read(numeric, (struct iso_json_text){text.bytes, text.used});
@@ -168,7 +190,8 @@ static iso_truth is_number(struct iso_aggregation *total, struct iso_json_text t
 static iso_truth is_best(const struct iso_aggregation *total, struct iso_json_text told)
 {
     struct iso_text spelt = {0};
-    struct iso_scalar other = iso_scalar_spell(total->type, told, &spelt);
+    bool as_number = total->of_numbers && total->type.value.kind == ISO_VALUE_UNKNOWN;
+    struct iso_scalar other = iso_scalar_spell(as_number ? numeric : total->type, told, &spelt);
     iso_truth truth = iso_scalar_test(&total->best, &other, ISO_ORDER_EQUAL);
     iso_text_release(&spelt);
     return truth;

@@ -8,6 +8,8 @@
  * NULLs are passed over; over nothing a count is 0 and all else NULL. Sums are exact, of integers and numerics; min and max
  * of whatever has an order (scalar.h). A cell that is unknown or not of its type, a double in a sum, or two of which it
  * is not known which is less make the whole unjudged, with the reason of the first. A count needs only to know what is NULL.
+ * Of a column without a type a sum is one of integers; so are min and max where the caller knows that there are numbers in
+ * it (iso_aggregation_of_numbers), and else they are not known: texts of digits may have another order.
  *
  * Errors: ISO_BAD_INPUT, "byte 5: found 'x', expected ...". Ownership: an aggregate owns its column's name; an aggregation
  * owns its sum, and refers to the text of the least or greatest cell until it is released. Threads: one at a time.
@@ -42,12 +44,16 @@ struct iso_aggregation {
     uint64_t count; /* of rows or cells that were added */
     struct iso_sum sum;
     struct iso_scalar best;
+    bool of_numbers;
     uint8_t doubt; /* enum iso_predicate_reason */
 };
 
 void iso_aggregation_init(struct iso_aggregation *total, const struct iso_aggregate *aggregate,
                           struct iso_scalar_type type);
 void iso_aggregation_release(struct iso_aggregation *total);
+
+/* Before anything is added: what a column without a type has are numbers, and no texts. */
+void iso_aggregation_of_numbers(struct iso_aggregation *total);
 
 /* A row that matches, by its cell of the column; of ISO_AGGREGATE_ROWS any. */
 void iso_aggregation_add(struct iso_aggregation *total, const struct iso_scalar *cell);

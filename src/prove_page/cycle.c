@@ -11,16 +11,18 @@ struct graph {
         struct prove_page_edge *list;
         uint32_t count, capacity;
     } edges;
-    bool *wrote; /* [instance * cells + cell], of those that committed */
+    bool *known;     /* [(from * nodes + to) * 4 + kind]: there is such an edge */
+    bool *wrote;     /* [instance * cells + cell], of those that committed */
+    uint32_t *first; /* by node and one more: its edges' places in `leaving` */
+    uint32_t *leaving;
 };
 
 static void add(struct graph *graph, uint32_t from, uint32_t to, enum prove_page_dependency kind, uint32_t cell)
 {
-    for (uint32_t i = 0; i < graph->edges.count; i++) {
-        const struct prove_page_edge *edge = &graph->edges.list[i];
-        if (edge->from == from && edge->to == to && (edge->kind == kind || kind == PROVE_PAGE_SESSION))
-            return; /* one cell for each kind is enough to say */
-    }
+    bool *known = &graph->known[((size_t)from * graph->nodes + to) * 4 + kind];
+    if (*known) /* one cell for each kind is enough to say */
+        return;
+    *known = true;
     ISO_GROW(graph->edges.list, graph->edges.count, graph->edges.capacity);
     graph->edges.list[graph->edges.count++] =
         (struct prove_page_edge){.from = from, .to = to, .kind = kind, .cell = cell};
@@ -99,6 +101,19 @@ static void add_all(struct graph *graph)
     add_looks(graph);
 }
 
+/* Edges by where they begin. */
+static void sort_edges(struct graph *graph)
+{
+    graph->first = iso_allocate_zeroed(graph->nodes + 2, sizeof *graph->first);
+    graph->leaving = iso_allocate((graph->edges.count + 1) * sizeof *graph->leaving);
+    for (uint32_t i = 0; i < graph->edges.count; i++)
+        graph->first[graph->edges.list[i].from + 2]++;
+    for (uint32_t i = 2; i < graph->nodes + 2; i++)
+        graph->first[i] += graph->first[i - 1];
+    for (uint32_t i = 0; i < graph->edges.count; i++)
+        graph->leaving[graph->first[graph->edges.list[i].from + 1]++] = i;
+}
+
 /* A shortest way from `from` back to it, by breadth: its edges from the last one on. */
 static uint32_t find_way(const struct graph *graph, uint32_t from, uint32_t *way)
 {
@@ -110,11 +125,11 @@ static uint32_t find_way(const struct graph *graph, uint32_t from, uint32_t *way
     queue[last++] = from;
     while (first < last && by[from] == ISO_NONE) {
         uint32_t at = queue[first++];
-        for (uint32_t i = 0; i < graph->edges.count; i++) {
-            uint32_t to = graph->edges.list[i].to;
-            if (graph->edges.list[i].from != at || by[to] != ISO_NONE)
+        for (uint32_t i = graph->first[at]; i < graph->first[at + 1]; i++) {
+            uint32_t to = graph->edges.list[graph->leaving[i]].to;
+            if (by[to] != ISO_NONE)
                 continue;
-            by[to] = i;
+            by[to] = graph->leaving[i];
             if (to != from)
                 queue[last++] = to;
         }
@@ -131,10 +146,12 @@ void prove_page_cycle_init(struct prove_page_cycle *cycle, const struct iso_prov
     struct graph graph = {.execution = execution, .nodes = execution->count + 1};
     assert(execution->rule != ISO_NONE);
     graph.wrote = iso_allocate_zeroed((size_t)execution->count * execution->program->cells + 1, sizeof *graph.wrote);
+    graph.known = iso_allocate_zeroed((size_t)graph.nodes * graph.nodes * 4, sizeof *graph.known);
     add_all(&graph);
+    sort_edges(&graph);
     *cycle = (struct prove_page_cycle){.list = iso_allocate((graph.nodes + 1) * sizeof *cycle->list)};
     uint32_t *way = iso_allocate((graph.nodes + 1) * sizeof *way);
-    for (uint32_t from = 0; from < graph.nodes; from++) {
+    for (uint32_t from = 0; from < graph.nodes && cycle->count != 2; from++) { /* none is shorter */
         uint32_t length = find_way(&graph, from, way);
         if (!length || (cycle->count && length >= cycle->count))
             continue;
@@ -144,6 +161,9 @@ void prove_page_cycle_init(struct prove_page_cycle *cycle, const struct iso_prov
     }
     iso_free(way);
     iso_free(graph.wrote);
+    iso_free(graph.known);
+    iso_free(graph.first);
+    iso_free(graph.leaving);
     iso_free(graph.edges.list);
 }
 
@@ -226,7 +246,6 @@ static bool put_statement(const struct iso_prove_execution *execution, uint32_t 
 static bool put_pair(const struct iso_prove_execution *execution, enum iso_prove_level level, uint32_t earlier,
                      uint32_t later, struct iso_text *text)
 {
-    uint32_t cell = iso_prove_level_conflicts(level) ? conflict(execution, earlier, later) : ISO_NONE;
     if (execution->level == ISO_PROVE_RC)
         return level == ISO_PROVE_SER && put_statement(execution, earlier, later, text);
     if (sees(execution, later, earlier))
@@ -235,7 +254,8 @@ static bool put_pair(const struct iso_prove_execution *execution, enum iso_prove
         iso_text_format(text, "T%u comes before T%u, which does not see it", earlier + 1, later + 1);
         return true;
     }
-    if (cell != ISO_NONE && (level == ISO_PROVE_SI || level == ISO_PROVE_PSI)) {
+    uint32_t cell = level == ISO_PROVE_SI || level == ISO_PROVE_PSI ? conflict(execution, earlier, later) : ISO_NONE;
+    if (cell != ISO_NONE) {
         iso_text_format(text, "T%u does not see T%u, and both claim ", later + 1, earlier + 1);
         iso_prove_put_cell(execution->program, text, cell);
         return true;

@@ -87,6 +87,8 @@ static bool read_aggregate(struct judge *judge, struct iso_json_text name)
     iso_aggregation_init(&aggregate->total, &aggregate->aggregate,
                          aggregate->slot == ISO_NONE ? (struct iso_scalar_type){.text = ISO_TEXT_COLLATED}
                                                      : judge->slots[aggregate->slot].type);
+    if (iso_json_peek(&judge->json) == ISO_JSON_DIGITS)
+        iso_aggregation_of_numbers(&aggregate->total);
     return read_told(&judge->json, &aggregate->told);
 }
 

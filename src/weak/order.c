@@ -117,12 +117,41 @@ struct sorting {
     uint32_t *waits; /* by transaction: how many come before it */
     uint32_t *bond_first, *bond_of;
     struct least ready; /* places in the order before */
+    uint32_t *tried; /* by force: of those that come before it, by how many bonds that are tried; NULL: not by force */
+    struct least spare; /* by force: places of those that wait for these alone, and of some that came since */
 };
 
-static void release_one(struct sorting *sorting, uint32_t t)
+static void note_if_free(struct sorting *sorting, uint32_t t)
 {
-    if (!--sorting->waits[t])
+    if (!sorting->waits[t])
         least_put(&sorting->ready, sorting->weak->position[t]);
+    else if (sorting->tried && sorting->waits[t] == sorting->tried[t])
+        least_put(&sorting->spare, sorting->weak->position[t]);
+}
+
+enum { PLACED = 1u << 31 }; /* by force, with bonds that still wait */
+
+static void release_one(struct sorting *sorting, uint32_t t, bool tried)
+{
+    sorting->waits[t]--;
+    if (sorting->tried)
+        sorting->tried[t] -= tried;
+    if (!(sorting->waits[t] & PLACED))
+        note_if_free(sorting, t);
+}
+
+/* Whom to place next; ISO_NONE: nobody. */
+static uint32_t next_place(struct sorting *sorting)
+{
+    uint32_t place = least_take(&sorting->ready);
+    while (place == ISO_NONE && sorting->tried && (place = least_take(&sorting->spare)) != ISO_NONE) {
+        uint32_t *waits = &sorting->waits[sorting->weak->order[place]];
+        if (*waits && !(*waits & PLACED))
+            *waits |= PLACED;
+        else /* it has its place already */
+            place = least_take(&sorting->ready);
+    }
+    return place;
 }
 
 static void count_waits(struct sorting *sorting)
@@ -137,31 +166,39 @@ static void count_waits(struct sorting *sorting)
             waits += has_source(weak, read);
         sorting->waits[t] = waits;
     }
-    for (uint32_t i = 0; i < weak->bond_count; i++)
+    for (uint32_t i = 0; i < weak->bond_count; i++) {
         sorting->waits[weak->bonds[i].to]++;
+        if (sorting->tried)
+            sorting->tried[weak->bonds[i].to] += weak->bonds[i].kind == BOND_TRIED;
+    }
     for (uint32_t t = 0; t < n; t++) {
-        if (weak->part[t] && !sorting->waits[t])
-            least_put(&sorting->ready, weak->position[t]);
+        if (weak->part[t])
+            note_if_free(sorting, t);
     }
 }
 
-/* `order` and `position` say what came first before. */
-bool weak_order_sort(struct weak *weak)
+/* `order` and `position` say what came first before. By force: bonds that are tried are broken where nothing else helps. */
+static bool sort(struct weak *weak, bool by_force)
 {
     uint32_t n = weak->history->transaction_count, count = 0;
     uint32_t *sorted = iso_numbers(n);
     struct sorting sorting = {.weak = weak, .waits = iso_numbers_zero(n)};
     sorting.bond_of = bonds_by_start(weak, &sorting.bond_first);
     least_init(&sorting.ready, n);
+    if (by_force) {
+        sorting.tried = iso_numbers_zero(n);
+        least_init(&sorting.spare, n);
+    }
     count_waits(&sorting);
-    for (uint32_t place; (place = least_take(&sorting.ready)) != ISO_NONE;) {
+    for (uint32_t place; (place = next_place(&sorting)) != ISO_NONE;) {
         uint32_t t = sorted[count++] = weak->order[place];
         if (weak->next[t] != ISO_NONE)
-            release_one(&sorting, weak->next[t]);
+            release_one(&sorting, weak->next[t], false);
         for (uint32_t i = weak->reader_first[t]; i < weak->reader_first[t + 1]; i++)
-            release_one(&sorting, weak->reader[i]);
+            release_one(&sorting, weak->reader[i], false);
         for (uint32_t i = sorting.bond_first[t]; i < sorting.bond_first[t + 1]; i++)
-            release_one(&sorting, weak->bonds[sorting.bond_of[i]].to);
+            release_one(&sorting, weak->bonds[sorting.bond_of[i]].to,
+                        weak->bonds[sorting.bond_of[i]].kind == BOND_TRIED);
     }
     bool whole = count == weak->part_count;
     if (whole) {
@@ -178,10 +215,23 @@ bool weak_order_sort(struct weak *weak)
         iso_free(sorted);
     }
     least_release(&sorting.ready);
+    if (by_force)
+        least_release(&sorting.spare);
+    iso_free(sorting.tried);
     iso_free(sorting.waits);
     iso_free(sorting.bond_first);
     iso_free(sorting.bond_of);
     return whole;
+}
+
+bool weak_order_sort(struct weak *weak)
+{
+    return sort(weak, false);
+}
+
+bool weak_order_force(struct weak *weak)
+{
+    return sort(weak, true);
 }
 
 /* The input's order keeps sessions and reads. */

@@ -45,6 +45,7 @@ struct psi {
     uint32_t fresh_count, fresh_capacity;
     struct iso_number_map bond_of; /* of two transactions: the bond that was found */
     uint32_t contradiction;        /* the lemma without literals; ISO_NONE: not yet */
+    bool saturates;                /* bonds are sought, and no clauses */
     bool asks;                     /* the solver has new clauses */
     bool has_model;                /* it has a model of those before */
 };
@@ -163,6 +164,15 @@ static void add_bond(struct psi *psi, const struct iso_literal *literal, uint32_
     psi->fresh[psi->fresh_count++] = (struct bond){literal->a, literal->b, BOND_LEMMA, lemma, literal->key};
 }
 
+static void drop_lemma(struct psi *psi, uint32_t first_need)
+{
+    struct iso_evidence *lemmas = &psi->lemmas;
+    const struct iso_lemma *lemma = &lemmas->lemmas[--lemmas->lemma_count];
+    lemmas->literal_count = lemma->first_literal;
+    lemmas->edge_count = lemma->first_edge;
+    psi->need_count = first_need;
+}
+
 /* One literal that orders two writers is a bond. The solver is told what else it has variables for. */
 static void end_lemma(struct psi *psi)
 {
@@ -170,6 +180,10 @@ static void end_lemma(struct psi *psi)
     uint32_t number = lemmas->lemma_count - 1,
              first_need = number ? psi->needs[number - 1].first + psi->needs[number - 1].count : 0;
     const struct iso_lemma *lemma = &lemmas->lemmas[number];
+    if (psi->saturates && lemma->literal_count > 1) {
+        drop_lemma(psi, first_need);
+        return;
+    }
     ISO_GROW(psi->needs, number, psi->need_lemmas);
     psi->needs[number] = (struct needs){first_need, psi->need_count - first_need};
     ISO_RESERVE(psi->literals, lemmas->literal_count + 1u, psi->literal_capacity);
@@ -196,6 +210,16 @@ static void end_lemma(struct psi *psi)
     }
 }
 
+static void put_bond(struct psi *psi, struct proof *proof, uint32_t number)
+{
+    const struct bond *bond = &psi->weak->bonds[number];
+    weak_put_order(proof, bond->from, bond->to, bond->key);
+    if (bond->kind == BOND_TRIED)
+        say(psi, bond->to, bond->from, bond->key);
+    else
+        need_bond(psi, number);
+}
+
 /* A way as edges: what it rests on becomes literals and needs. */
 static void put_way(struct psi *psi, struct proof *proof)
 {
@@ -209,8 +233,7 @@ static void put_way(struct psi *psi, struct proof *proof)
             weak_put_read(proof, step->from, step->to, step->why);
             break;
         case WAY_BOND:
-            weak_put_order(proof, step->from, step->to, psi->weak->bonds[step->why].key);
-            need_bond(psi, step->why);
+            put_bond(psi, proof, step->why);
             break;
         case WAY_ORDER:
             weak_put_order(proof, step->from, step->to, step->why);
@@ -223,7 +246,7 @@ static void put_way(struct psi *psi, struct proof *proof)
 /* Whether the one comes before the other in every order. Then a bond says so. */
 static bool is_certain(struct psi *psi, uint32_t earlier, uint32_t later, uint32_t key, uint32_t *bond)
 {
-    if (!ways_find(&psi->ways, earlier, later, true))
+    if (!ways_find(&psi->ways, earlier, later, WAYS_CERTAIN))
         return false;
     *bond = iso_number_map_get(&psi->bond_of, iso_number_pair(earlier, later));
     if (psi->ways.step_count == 1 && psi->ways.step[0].kind == WAY_BOND)
@@ -246,7 +269,7 @@ static void learn_hit(struct psi *psi, const struct hit *hit)
              key = read_key(weak, hit->read);
     uint32_t reader = iso_history_owner(weak->history, weak->read_operation[hit->read]), bond = ISO_NONE;
     bool certain = source != ISO_NONE && is_certain(psi, source, visible, key, &bond);
-    bool found = ways_find(&psi->ways, visible, reader, false);
+    bool found = ways_find(&psi->ways, visible, reader, WAYS_ORDERED);
     assert(found);
     (void)found;
     struct proof proof = begin_lemma(psi);
@@ -259,11 +282,18 @@ static void learn_hit(struct psi *psi, const struct hit *hit)
     end_lemma(psi);
 }
 
+/* A round's searches take no longer than some sweeps. */
+static uint64_t most_steps(const struct psi *psi)
+{
+    const struct weak *weak = psi->weak;
+    return psi->ways.steps + 8 * (uint64_t)(weak->part_count + weak->read_count + weak->write_count) + 1000;
+}
+
 /* Of what the sweep found: all, or as much as takes no longer than some sweeps. The rest comes again. */
 static void learn_hits(struct psi *psi)
 {
     struct weak *weak = psi->weak;
-    uint64_t most = psi->ways.steps + 8 * (uint64_t)(weak->part_count + weak->read_count + weak->write_count) + 1000;
+    uint64_t most = most_steps(psi);
     ways_renew(&psi->ways, psi->kept);
     for (uint32_t i = 0; i < weak->hit_count && psi->ways.steps < most && psi->contradiction == ISO_NONE; i++)
         learn_hit(psi, &weak->hits[i]);
@@ -278,27 +308,48 @@ static void put_step(struct psi *psi, struct proof *proof, const struct step *st
     } else if (!bond || bond->kind == BOND_SIDE) {
         weak_put_session(proof, step->from, step->to);
     } else {
-        weak_put_order(proof, step->from, step->to, bond->key);
-        if (bond->kind == BOND_TRIED)
-            say(psi, step->to, step->from, bond->key);
-        else
-            need_bond(psi, step->bond);
+        put_bond(psi, proof, step->bond);
     }
 }
 
-/* Why what is tried has no order. The order before is there again. */
-static void learn_cycle(struct psi *psi)
+/* A bond that is tried against the order, and a way back. */
+static void learn_way_back(struct psi *psi, uint32_t number)
+{
+    const struct bond *bond = &psi->weak->bonds[number];
+    if (psi->weak->position[bond->from] < psi->weak->position[bond->to] ||
+        !ways_find(&psi->ways, bond->to, bond->from, WAYS_TRIED))
+        return;
+    struct proof proof = begin_lemma(psi);
+    put_bond(psi, &proof, number);
+    put_way(psi, &proof);
+    end_lemma(psi);
+}
+
+static void restore_positions(struct weak *weak)
+{
+    for (uint32_t i = 0; i < weak->part_count; i++)
+        weak->position[weak->order[i]] = i;
+}
+
+/* Why what is tried has no order: a cycle, and those by which single bonds break an order that keeps most of them, from
+ * which the next round starts. */
+static void learn_cycles(struct psi *psi)
 {
     struct weak *weak = psi->weak;
     uint32_t count;
     struct step *steps = weak_order_cycle(weak, &count);
+    restore_positions(weak);
     struct proof proof = begin_lemma(psi);
-    for (uint32_t i = 0; i < weak->part_count; i++)
-        weak->position[weak->order[i]] = i;
     for (uint32_t i = 0; i < count; i++)
         put_step(psi, &proof, &steps[i]);
     end_lemma(psi);
     iso_free(steps);
+    if (!weak_order_force(weak)) /* choices of writers close a cycle by themselves */
+        restore_positions(weak);
+    uint64_t most = most_steps(psi);
+    ways_renew(&psi->ways, weak->bond_count);
+    for (uint32_t i = psi->kept; i < weak->bond_count && psi->ways.steps < most; i++)
+        learn_way_back(psi, i);
 }
 
 /* ---- the proof ---- */
@@ -481,9 +532,10 @@ static enum weak_answer search(struct psi *psi)
         if (ordered)
             learn_hits(psi);
         else
-            learn_cycle(psi);
+            learn_cycles(psi);
         if (psi->contradiction != ISO_NONE)
             return WEAK_BROKEN;
+        psi->saturates &= psi->fresh_count > 0;
         keep_bonds(psi);
         if (psi->asks || psi->pair_count) {
             enum iso_solver_answer answer = iso_solver_solve(psi->solver, NULL, 0);
@@ -508,7 +560,11 @@ enum weak_answer weak_psi_judge(struct weak *weak)
         weak_explain_broken(weak);
     if (answer != WEAK_HOLDS)
         return answer;
-    struct psi psi = {.weak = weak, .solver = iso_solver_new(), .kept = weak->bond_count, .contradiction = ISO_NONE};
+    struct psi psi = {.weak = weak,
+                      .solver = iso_solver_new(),
+                      .kept = weak->bond_count,
+                      .contradiction = ISO_NONE,
+                      .saturates = true};
     iso_solver_set_stop(psi.solver, stop, weak);
     iso_evidence_init(&psi.lemmas);
     weak_choices_init(&psi.choices, weak);

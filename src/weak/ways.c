@@ -46,13 +46,13 @@ void ways_renew(struct ways *ways, uint32_t bonds)
 
 struct target {
     uint32_t from, position; /* nothing that stands before it is on a way */
-    bool certain;
+    enum way_rule rule;
 };
 
 static void reach(struct ways *ways, const struct target *target, struct way_step step, uint32_t cost)
 {
     const struct weak *weak = ways->weak;
-    if (weak->position[step.from] < target->position || (cost && target->certain))
+    if (weak->position[step.from] < target->position || (cost && target->rule == WAYS_CERTAIN))
         return;
     cost += ways->cost[step.to];
     if (ways->searched[step.from] == ways->search && ways->cost[step.from] <= cost)
@@ -107,17 +107,21 @@ static void go_on(struct ways *ways, const struct target *target, uint32_t t)
     }
     for (uint32_t i = ways->bond_first[t]; i < ways->bond_first[t + 1]; i++) {
         const struct bond *bond = &weak->bonds[ways->bond_of[i]];
-        if (bond->kind != BOND_SIDE)
-            reach(ways, target, (struct way_step){bond->from, t, WAY_BOND, ways->bond_of[i]}, 0);
+        bool tried = bond->kind == BOND_TRIED;
+        if (bond->kind == BOND_SIDE ||
+            (tried && (target->rule != WAYS_TRIED || weak->position[bond->from] > weak->position[t])))
+            continue;
+        reach(ways, target, (struct way_step){bond->from, t, WAY_BOND, ways->bond_of[i]}, tried);
     }
-    for (uint32_t write = weak->write_first[t]; write < weak->write_first[t + 1] && !target->certain; write++)
+    for (uint32_t write = weak->write_first[t]; write < weak->write_first[t + 1] && target->rule == WAYS_ORDERED;
+         write++)
         reach_overwritten(ways, target, t, write);
 }
 
-bool ways_find(struct ways *ways, uint32_t from, uint32_t to, bool certain)
+bool ways_find(struct ways *ways, uint32_t from, uint32_t to, enum way_rule rule)
 {
     const struct weak *weak = ways->weak;
-    struct target target = {from, weak->position[from], certain};
+    struct target target = {from, weak->position[from], rule};
     bool found = false;
     ways->search++;
     ways->step_count = ways->now_count = ways->later_count = 0;

@@ -32,10 +32,17 @@ struct ways {
 void ways_init(struct ways *ways, const struct weak *weak);
 void ways_release(struct ways *ways);
 
+/* What a way may go by, beside what holds in every order. */
+enum way_rule {
+    WAYS_CERTAIN, /* nothing */
+    WAYS_ORDERED, /* reads with a choice, and the order as it is */
+    WAYS_TRIED    /* reads with a choice, and bonds that are tried, where the order keeps them */
+};
+
 /* The order is a new one, or the first `bonds` bonds are. */
 void ways_renew(struct ways *ways, uint32_t bonds);
 
-/* From a transaction to one behind it; `certain`: by what holds in every order. False: there is none. */
-bool ways_find(struct ways *ways, uint32_t from, uint32_t to, bool certain);
+/* From a transaction to one behind it. False: there is none. */
+bool ways_find(struct ways *ways, uint32_t from, uint32_t to, enum way_rule rule);
 
 #endif

@@ -150,6 +150,7 @@ void weak_lists_resolve(struct weak *weak);
 /* order.c: an order that keeps sessions, reads and bonds, near the one before. False: they close a cycle. */
 bool weak_order_propose(struct weak *weak);
 bool weak_order_sort(struct weak *weak);
+bool weak_order_force(struct weak *weak);   /* the same, but bonds that are tried may be broken */
 void weak_order_readers(struct weak *weak); /* once writers are known: fills `reader` */
 void weak_order_add_bond(struct weak *weak, struct bond bond);
 /* After false: a cycle as edges, each from a transaction to the next one; the caller frees it. */

@@ -1,8 +1,9 @@
-# gen, then check at both levels: counts, unjudged reads, verdict and every planted finding must be as gen said.
+# gen, then check at both levels, if both are known: counts, unjudged reads, verdict and every planted finding must be as gen said.
 # usage: round-trip.sh GEN-OPTIONS...   (prints the two verdicts)
 set -e
 isochron gen --txns 600 --sessions 8 --keys 30 --ops 8 "$@" -o h.jsonl
 for level in si ser; do
+    grep -q "\"$level\":{" h.jsonl.expected.json || continue # not known
     isochron check --json --max-violations 0 --level $level h.jsonl >out.json || [ $? = 1 ] || [ $? = 3 ]
     tr -d '\n' <h.jsonl.expected.json | sed -E "s/.*\"$level\":(\{\"verdict.*)/\1/; s/\]\}.*\"ser\":.*/]}/" >expected.json
     counts=$(grep -o '"counts":{[^}]*}' expected.json)

@@ -8,8 +8,8 @@ trap 'rm -rf "$work"' EXIT
 number=0
 . tests/support/tap.sh
 
-plan 20
-command -v dpkg-shlibdeps >/dev/null || { for i in $(seq 20); do skip "package" "there is no dpkg-dev"; done; exit; }
+plan 24
+command -v dpkg-shlibdeps >/dev/null || { for i in $(seq 24); do skip "package" "there is no dpkg-dev"; done; exit; }
 mapfile -t packages < <(deploy/debian/build.sh "${BUILD:-build}" 2>"$work/err")
 package=${packages[0]}
 [ ${#packages[@]} = 5 ] && [ -s "$package" ] && [ ! -s "$work/err" ]
@@ -57,7 +57,7 @@ mount -t tmpfs tmpfs "$1/layer" && mkdir "$1/layer/upper" "$1/layer/work" "$1/la
     mount -t overlay overlay -o "lowerdir=/,upperdir=$1/layer/upper,workdir=$1/layer/work" "$1/layer/root"
 END
 if ! unshare -m bash "$work/overlay.sh" "$work" 2>/dev/null; then
-    for name in installs runs man completion unit hardened check documents libraries link static purges; do skip "$name" "no overlay can be mounted here"; done
+    for name in proxy proxy-unit proxy-configuration proxy-purge installs runs man completion unit hardened check documents libraries link static purges; do skip "$name" "no overlay can be mounted here"; done
     exit
 fi
 
@@ -82,6 +82,14 @@ example=/usr/share/doc/libisochron-dev/examples/check_history.c
 cc $example $(pkg-config --cflags --libs isochron) -o /mnt/shared 2>>/mnt/log && /mnt/shared | grep -q '^NOCONFLICT bob alice'; say "the example links with them, by pkg-config alone"
 cc $example $(pkg-config --cflags --libs isochron-recorder) -l:libisochron.a $(pkg-config --static --libs isochron | sed 's/-lisochron //') -o /mnt/static 2>>/mnt/log &&
     /mnt/static | grep -q '^NOCONFLICT bob alice' && ! ldd /mnt/static | grep -q libisochron.so; say "and with the archive"
+apt-get install -y -qq --no-install-recommends /mnt/isochron-proxy.deb </dev/null >>/mnt/log 2>&1 && [ "$(isochron-proxy --version)" = "isochron $VERSION" ] &&
+    man isochron-proxy 2>/dev/null | grep -q -e '--server-ca' && [ -s /usr/share/doc/isochron-proxy/proxy.md ]; say "apt-get installs the proxy, with its manual"
+cp /usr/share/doc/isochron-proxy/examples/proxy.conf /etc/isochron/proxy.conf
+systemd-analyze verify isochron-proxy.service >>/mnt/verify 2>&1 && [ ! -s /mnt/verify ] && systemd-analyze security --offline=true --threshold=15 isochron-proxy.service >>/mnt/security 2>&1
+say "systemd-analyze has nothing to say of its unit, and its exposure is below 1.5"
+isochron-proxy --config /etc/isochron/proxy.conf --print-config 2>>/mnt/log | grep -q '^listen = 127.0.0.1:9188  # /etc/isochron/proxy.conf'; say "the proxy's example configuration is one"
+rm /etc/isochron/proxy.conf
+apt-get purge -y -qq isochron-proxy </dev/null >>/mnt/log 2>&1 && ! command -v isochron-proxy >>/mnt/log; say "apt-get purges the proxy"
 apt-get purge -y -qq isochron libisochron1 libisochron-recorder1 libisochron-dev </dev/null >>/mnt/log 2>&1 &&
     traces | diff /mnt/before - >>/mnt/log &&
     ! command -v isochron >/dev/null; say "apt-get purges all, and nothing is left"
@@ -103,7 +111,7 @@ cat "$root/mnt/verify" "$root/mnt/security" >>"$1/log"
 END
 version=$(sed -n 's/^#define ISO_VERSION "\(.*\)"/\1/p' include/iso/version.h)
 unshare -m bash "$work/run.sh" "$work" "$version" "${packages[@]}" >"$work/err" 2>&1
-for line in $(seq 12); do
+for line in $(seq 16); do
     outcome=$(sed -n "${line}p" "$work/results")
     result "${outcome%% *}" "${outcome#* }" || failed=1
 done

@@ -221,6 +221,9 @@ def main():
                         print("# program %d (--seed %d) at %s has an outcome that is not predicted: exit status %d" % (
                             number, options.seed, level, code))
                         print("".join("# %s\n" % line for line in open(path).read().split("\n")))
+            if (number + 1) % 25 == 0:  # for who waits: an hour for 500
+                print("# %d programs: %s" % (number + 1, ", ".join("%s %d runs, %d outcomes, %d wrong" % (level, *counts[level]) for level in LEVELS)),
+                      flush=True)
     print("# %d programs, %d refused" % (options.programs, refused))
     for index, (level, (runs, outcomes, wrong)) in enumerate(counts.items()):
         print("%sok %d - %s: %d runs, %d outcomes, each predicted" % ("not " * (wrong > 0 or not outcomes), index + 1, LEVELS[level], runs, outcomes))

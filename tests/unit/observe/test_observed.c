@@ -110,7 +110,7 @@ static void answers(struct talk *talk, uint16_t count, const char *const *values
     assert_false(server(talk, '3', "", 0));
 }
 
-static void begin(struct talk *talk)
+static void connects(struct talk *talk)
 {
     static const char startup[] = "user\0me\0database\0shop\0";
     struct iso_error error = {0};
@@ -126,6 +126,11 @@ static void begin(struct talk *talk)
     assert_true(server(talk, 'S', "client_encoding\0UTF8\0", 21));
     assert_true(server(talk, 'S', "standard_conforming_strings\0on\0", 31));
     assert_true(server(talk, 'Z', "I", 1));
+}
+
+static void begin(struct talk *talk)
+{
+    connects(talk);
     /* public.kv (k int primary key, v int), and the same table once more under another name */
     assert_string_equal(talk->asked, "PBECCS");
     assert_false(server(talk, '1', "", 0));
@@ -328,6 +333,23 @@ static void an_answer_that_does_not_fit_ends_the_observing(void **state)
     end(&talk, "");
 }
 
+/* A server that is ready in the middle of an answer to the observer, and then goes on with it. */
+static void an_answer_that_ends_too_early_ends_the_observing(void **state)
+{
+    (void)state;
+    struct talk talk;
+    connects(&talk);
+    assert_string_equal(talk.asked, "PBECCS");
+    assert_false(server(&talk, '1', "", 0));
+    assert_false(server(&talk, '2', "", 0));
+    assert_false(server(&talk, 'Z', "I", 1));
+    assert_false(server(&talk, 'X', "", 0));
+    row(&talk, 11,
+        (const char *const[]){"20000", "public", "kv", "true", "false", "1", "k", "23", "1", "true", "true"});
+    assert_int_equal(talk.world->counts.lost, 1);
+    end(&talk, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +360,7 @@ int main(void)
         cmocka_unit_test(a_connection_that_is_lost_in_commit_leaves_it_unknown),
         cmocka_unit_test(prepared_statements_have_parameters_and_portals),
         cmocka_unit_test(an_answer_that_does_not_fit_ends_the_observing),
+        cmocka_unit_test(an_answer_that_ends_too_early_ends_the_observing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

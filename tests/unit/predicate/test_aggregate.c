@@ -123,6 +123,43 @@ static void told(void **state)
     iso_aggregation_release(&total);
 }
 
+/* Where nobody said what a column has: integers by size, if the caller knows that they are numbers. */
+static void without_a_type(void **state)
+{
+    static const struct {
+        enum iso_aggregate_kind kind;
+        bool of_numbers;
+        const char *cells[2], *told;
+        unsigned outcomes;
+        const char *reason;
+    } list[] = {
+        {ISO_AGGREGATE_MIN, false, {"10", "9"}, "9", ISO_TRUTH_TRUE | ISO_TRUTH_FALSE, "type"},
+        {ISO_AGGREGATE_MIN, true, {"10", "9"}, "9", ISO_TRUTH_TRUE, ""},
+        {ISO_AGGREGATE_MAX, true, {"10", "9"}, "9", ISO_TRUTH_FALSE, ""},
+        {ISO_AGGREGATE_MAX, true, {"10", "9"}, "1e1", ISO_TRUTH_TRUE, ""},
+        {ISO_AGGREGATE_MAX, true, {"-10", "-9"}, "-9", ISO_TRUTH_TRUE, ""},
+        {ISO_AGGREGATE_MIN, true, {"10", "9.5"}, "9", ISO_TRUTH_TRUE | ISO_TRUTH_FALSE, "type"},
+        {ISO_AGGREGATE_MIN, true, {"10", "x"}, "10", ISO_TRUTH_TRUE | ISO_TRUTH_FALSE, "type"},
+    };
+    static const struct iso_scalar_type untyped = {.text = ISO_TEXT_DISTINCT};
+    (void)state;
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct iso_aggregate aggregate = {.kind = list[i].kind};
+        struct iso_aggregation total;
+        iso_aggregation_init(&total, &aggregate, untyped);
+        if (list[i].of_numbers)
+            iso_aggregation_of_numbers(&total);
+        for (int c = 0; c < 2; c++) {
+            struct iso_scalar cell = cell_of(untyped, list[i].cells[c]);
+            iso_aggregation_add(&total, &cell);
+        }
+        iso_truth truth = iso_aggregation_is(&total, text_of(list[i].told));
+        assert_int_equal(iso_truth_outcomes(truth), list[i].outcomes);
+        assert_string_equal(iso_predicate_reason_name(iso_truth_reason(truth)), list[i].reason);
+        iso_aggregation_release(&total);
+    }
+}
+
 static void refusals(void **state)
 {
     static const struct {
@@ -183,10 +220,8 @@ static void sums(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values),
-        cmocka_unit_test(told),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(sums),
+        cmocka_unit_test(values),   cmocka_unit_test(told), cmocka_unit_test(without_a_type),
+        cmocka_unit_test(refusals), cmocka_unit_test(sums),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
