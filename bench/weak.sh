@@ -87,7 +87,7 @@ for transactions; do
     case $transactions in
     *M)
         for level in rc ra cc; do
-            check "$transactions JSONL" $level "$folder/history.jsonl"
+            check "$transactions JSONL" $level "$folder/history.jsonl" --engine polygraph
         done
         check "$transactions text, with evidence" cc "$folder/history.txt" --evidence "$folder/evidence.jsonl"
         row "$transactions text, its evidence" cc "$ISOCHRON" verify --quiet "$folder/history.txt" "$folder/evidence.jsonl"
