@@ -81,7 +81,7 @@ echo "|---|---|---|---|---|---|"
 for transactions; do
     "$ISOCHRON" gen --sessions 50 --ops 8 --keys 10000 --txns "$transactions" -o "$folder/history.jsonl"
     "$ISOCHRON" convert --to text "$folder/history.jsonl" -o "$folder/history.txt" 2>/dev/null
-    for level in rc ra cc; do
+    for level in rc ra cc psi; do
         check "$transactions text" $level "$folder/history.txt"
     done
     case $transactions in
@@ -93,7 +93,7 @@ for transactions; do
         row "$transactions text, its evidence" cc "$ISOCHRON" verify --quiet "$folder/history.txt" "$folder/evidence.jsonl"
         ;;
     *)
-        for level in psi pc si strongest; do
+        for level in pc si strongest; do
             check "$transactions text" $level "$folder/history.txt"
         done
         ;;

@@ -236,6 +236,8 @@ static enum iso_status prove_program(struct app *app, struct prove *prove, struc
         spend_time(prove);
         if (status == ISO_OK && !unread)
             status = write_files(app, prove, program, &result);
+        else if (unread && (prove->html || prove->history || prove->evidence || prove->smt2 || prove->psql))
+            app_log_warning("no file is written: the time was up before %s was read", program->file);
         status = status == ISO_OK ? exit_status(prove, &result) : status;
     }
     iso_text_release(&text);

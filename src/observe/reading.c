@@ -494,9 +494,9 @@ static bool take_comparison(const struct asking *asking, struct bounds *bounds, 
         bounds->values[part] = value;
         return true;
     }
-    bool is_low = *operator== '>', is_strict = !operator[1];
-    if ((*operator!= '<' && * operator!= '>') || (!is_strict && strcmp(operator+ 1, "=")) || !column ||
-        !pg_is_integer(column->type) || !integer_of(asking, other, &number))
+    bool is_low = *operator== '>', is_strict = !strcmp(operator, "<") || !strcmp(operator, ">");
+    if ((!is_strict && strcmp(operator, "<=") && strcmp(operator, ">=")) || !column || !pg_is_integer(column->type) ||
+        !integer_of(asking, other, &number))
         return false;
     add_bound(bounds, part, is_low, number + (is_strict ? is_low ? 1 : -1 : 0));
     return bounds->is_fine;

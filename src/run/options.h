@@ -59,11 +59,14 @@ struct app_stream_options {
     APP_ROW_COUNT("hlc-bits", "N", APP_STREAM_PLACE(owner, pipeline.hlc_bits), 0, 63, \
         "Timestamps {p,l} become p * 2^N + l. Without it they are refused."), \
     APP_ROW_GROUP("What to check"), \
-    APP_ROW_CHOICE("level", "si|ser|pc", APP_STREAM_PLACE(owner, level), \
-        "Snapshot isolation (the default), serializability, or prefix consistency:\n" \
-        "snapshot isolation whose writers may overlap. A change stream\n" \
-        "without client records is by default checked for consistency (cdc): it\n" \
-        "says nothing about isolation."), \
+    APP_ROW_CHOICE("level", ISO_LEVEL_WORDS, APP_STREAM_PLACE(owner, level), \
+        "Snapshot isolation (si, the default), serializability (ser), prefix\n" \
+        "consistency (pc: si whose writers may overlap), read committed (rc),\n" \
+        "reads of one past moment (stale), read your writes (ryw), monotonic\n" \
+        "reads (mr). Other levels are for check. A change stream without client\n" \
+        "records is by default checked for consistency (cdc): it says nothing\n" \
+        "about isolation.", \
+        .refusal = iso_level_refusal), \
     APP_ROW_FLAG("no-session-order", APP_STREAM_PLACE(owner, no_session_order), \
         "Do not require that a session sees its own earlier transactions."), \
     APP_ROW_TEXT("initial", "VALUE", APP_STREAM_PLACE(owner, initial), \
@@ -148,8 +151,7 @@ struct app_stream_options {
 /* What transactions are judged at. */
 static inline enum iso_level app_stream_level(const struct app_stream_options *options)
 {
-    static const enum iso_level levels[] = {ISO_SI, ISO_SER, ISO_PC}; /* in the order of the option's words */
-    return levels[options->level < 0 ? 0 : options->level];
+    return options->level < 0 ? ISO_SI : (enum iso_level)options->level;
 }
 
 /* Options and defaults before parsing. */

@@ -215,6 +215,16 @@ static enum iso_status set_initial(struct app_stream *stream, struct iso_error *
 
 /* ---- opening ---- */
 
+static enum iso_status refuse_level(enum iso_level level, struct iso_error *error)
+{
+    char known[160];
+    iso_level_list(ISO_BY_AION, known, sizeof known);
+    return iso_error_set(error, ISO_BAD_INPUT,
+                         "--level %s: streams are judged at %s; let this one run into a file and check that: "
+                         "docs/levels.md",
+                         iso_level_name(level), known);
+}
+
 /* What cannot go together. */
 static enum iso_status check_options(const struct app_stream_options *options, const struct app_source_survey *survey,
                                      struct iso_error *error)
@@ -224,6 +234,8 @@ static enum iso_status check_options(const struct app_stream_options *options, c
                              "--round judges transactions without timestamps, and a change stream gives them some: "
                              "expected --any-order, or --to-history FILE and check");
     enum iso_level level = app_stream_level(options);
+    if (!iso_level_judged_by(level, ISO_BY_AION))
+        return refuse_level(level, error);
     if (level != ISO_SI && level != ISO_SER && (options->any_order || options->round))
         return iso_error_set(error, ISO_BAD_INPUT,
                              "--level %s is judged by timestamps: expected neither --any-order nor --round",

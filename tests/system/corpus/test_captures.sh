@@ -76,6 +76,17 @@ dgraph kill-20k holds && told "dgraph/kill-20k" "$join_figures" "[54075,16325,0,
         report $? "dgraph/kill-20k: transactions of unknown outcome have the timestamps of their rows: $committed"
     }
 
+# Below si a stream is judged as its history is.
+at_level() { # RUN LEVEL EXPECTED
+    replay "dgraph/$1 joined, at $2" "$3" "$(find_recording "dgraph/$1.capture.jsonl.zst")" --source dgraph:dgraph-cdc \
+        --history "$(find_recording "dgraph/$1.history.jsonl.zst")" --to-history "$scratch/joined.jsonl" --level "$2"
+    joined_history "dgraph/$1 at $2" "$3" "$2"
+}
+at_level best-effort stale holds
+at_level best-effort rc SESSION=131
+at_level best-effort ryw EXT=15
+at_level best-effort mr holds
+
 capture=$(find_recording debezium-postgres/bank.capture.jsonl.zst)
 history=$(find_recording debezium-postgres/bank.history.jsonl.zst)
 bank=(--source debezium:dbzb.public.kv,value=v,identity=full --source debezium:dbzb.public.acct,value=v,identity=full
@@ -84,6 +95,10 @@ replay "debezium-postgres/bank joined" holds "$capture" "${bank[@]}" --history "
 told "debezium-postgres/bank" "$join_figures" "[0,465,0,0,0]"
 told "debezium-postgres/bank: clients' transactions" "[.transactions, .aborted, .sessions, .join.snapshot_rows]" "[583,217,8,6]"
 joined_history debezium-postgres/bank holds si
+for level in rc stale ryw mr; do
+    replay "debezium-postgres/bank joined, at $level" holds "$capture" "${bank[@]}" --history "$history" --level $level
+    told "debezium-postgres/bank joined, at $level" .reads_judged 2332
+done
 expect "debezium-postgres/bank, its joined history, polygraph" holds "$scratch/joined.jsonl" --engine polygraph
 replay "debezium-postgres/bank by its before images alone" holds "$capture" "${bank[@]}" --to-history "$scratch/joined.jsonl"
 told "debezium-postgres/bank by its before images alone" "[.transactions, .reads_judged > 1000]" "[465,true]"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # READ COMMITTED, PostgreSQL's default, on a real server through Debezium: it is not snapshot isolation, and what it promises holds
-# (--level rc), with a snapshot of each statement, with that of the first one, and with none. A stale read that is planted is found. TAP on
-# stdout.
+# (--level rc), with a snapshot of each statement, with that of the first one, and with none; live, too, where there are snapshots. A stale read
+# that is planted is found. TAP on stdout.
 #
 #   ISOCHRON=build/isochron WORKLOAD=build/postgres-workload tests/system/postgres/committed.sh [TRANSACTIONS]   of each run, 1000
 set -u
@@ -15,7 +15,7 @@ number=0
 . "$here/chain.sh"
 . "$here/../../support/tap.sh"
 . "$here/../../support/verdict.sh"
-plan 10
+plan 14
 
 stop_all() {
     jobs -p | xargs -r kill 2>/dev/null
@@ -60,12 +60,16 @@ is first '1 true' '.counts.EXT > 0 and .counts.CDC == 0' "with the first stateme
 check first.rc --level rc "$work/first.jsonl"
 is first.rc '0 ["holds",[]]' "$verdict_and_counts" "but READ COMMITTED"
 is first.rc '0 ["chronos",true]' "[.engine, .reads_judged > $many]" "by its positions"
+judge first.live --history "$work/first.clients" --level rc
+is first.live "0 [\"holds\",$(jq .reads_judged "$work/first.rc")]" '[.verdict, .reads_judged]' "and live, of as many reads"
 
 sources_of each
 judge each --history "$work/each.clients" --to-history "$work/each.jsonl"
 check each.rc --level rc "$work/each.jsonl"
 is each.rc '0 ["holds",[],true]' '[.verdict, (.counts | to_entries | map(select(.value > 0).key)), .per_operation]' \
     "with the snapshots of statements too"
+judge each.live --history "$work/each.clients" --level rc
+is each.live "0 [\"holds\",$(jq .reads_judged "$work/each.rc")]" '[.verdict, .reads_judged]' "and live"
 
 # Without any snapshot a transaction began after what its session had committed before.
 sed 's/"sts":[0-9]*,//; s/"snapshot":"[^"]*",\?//' "$work/first.jsonl" >"$work/none.jsonl"
@@ -95,7 +99,7 @@ for t in lines:
         continue
     if sum(c <= int(t["sts"]) for c in written.get(o["k"], [])) > 5:
         o["v"] = old[o["k"]]
-        print(t["tid"], o["k"])
+        json.dump({"tid": t["tid"], "v": o["v"]}, open(sys.argv[2] + ".what", "w"))
         break
 with open(sys.argv[2], "w") as out:
     for t in lines:
@@ -103,5 +107,11 @@ with open(sys.argv[2], "w") as out:
 END
     check "$level.lie.rc" --level rc "$work/$level.lie"
     is "$level.lie.rc" '1 [1,"stale"]' '[.counts.EXT, .violations[0].kind]' "a stale read that is planted is found ($level)"
+    jq -c --slurpfile lie "$work/$level.lie.what" '
+        if (.tid | tostring) == ($lie[0].tid | tostring) then (first(.ops[] | select(.t == "r")) | .v) = $lie[0].v else . end' \
+        "$work/$level.clients" >"$work/$level.lying"
+    sources_of "$level"
+    judge "$level.lie.live" --history "$work/$level.lying" --level rc
+    is "$level.lie.live" '1 1' .counts.EXT "and live ($level)"
 done
 echo "# all in $SECONDS s"

@@ -267,6 +267,7 @@ static void what_is_not_certain_is_left_out(void **state)
     selects(&talk, "SELECT a.k, a.v FROM kv a, kv b WHERE a.k = b.k", "3", "3", "T");
     selects(&talk, "WITH x AS (UPDATE kv SET v = 4 RETURNING k, v) SELECT k, v FROM x", "4", "4", "T");
     selects(&talk, "SELECT k, v FROM kv GROUP BY ROLLUP (k, v)", "5", "5", "T");
+    selects(&talk, "SELECT k, v FROM kv WHERE k ~ 1", NULL, NULL, "T"); /* an operator that is no bound */
     asks(&talk, "DECLARE c CURSOR FOR SELECT k, v FROM kv");
     completes(&talk, "DECLARE CURSOR", "T");
     asks(&talk, "UPDATE kv SET v = 9 WHERE k = 6");
