@@ -164,7 +164,6 @@ static void scan_append(struct scan *scan, uint32_t t, uint32_t operation)
 /* By key where they are many: a search among them is one by halves. */
 static void sort_writes(struct weak *weak, uint32_t first)
 {
-    enum { MANY = 16 };
     uint32_t count = weak->write_count - first;
     if (count <= MANY)
         return;

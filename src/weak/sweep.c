@@ -33,7 +33,6 @@ struct rows {
     uint32_t *of;   /* by transaction, or ISO_NONE */
     uint32_t *left; /* by transaction: successors that have not passed */
 };
-enum { LONGEST_NARROW = INT16_MAX };
 
 /* What sessions saw, by chain and key: an entry for each version of what they read from, once. */
 struct seen {
@@ -53,8 +52,6 @@ struct sweeping {
     struct seen seen;
     uint32_t noted;
 };
-
-enum { NEAR = 16 }; /* versions that are walked over without asking for a better way */
 
 static char *row_at(const struct rows *rows, uint32_t index)
 {
@@ -186,6 +183,13 @@ void weak_sweep_spans(struct weak *weak)
         for (uint32_t write = weak->write_first[sorted[i]]; write < weak->write_first[sorted[i] + 1]; write++)
             weak->span[end[weak->write_key[write]]++] = write;
     }
+    weak->span_end = iso_numbers(weak->write_count);
+    for (uint32_t i = weak->write_count; i-- > 0;) {
+        bool last = i + 1 == weak->write_count ||
+                    weak->write_key[weak->span[i]] != weak->write_key[weak->span[i + 1]] ||
+                    weak->chain[weak->write_owner[weak->span[i]]] != weak->chain[weak->write_owner[weak->span[i + 1]]];
+        weak->span_end[i] = last ? i + 1 : weak->span_end[i + 1];
+    }
     iso_free(end);
     iso_free(start);
     iso_free(sorted);
@@ -230,7 +234,7 @@ static void check_row(struct sweeping *sweeping, uint32_t read, uint32_t low, ui
     const struct rows *rows = &sweeping->rows;
     const char *row = sweeping->row;
     uint32_t key = read_key(weak, read), first = weak->key_first[key];
-    if (high - low <= NEAR + weak->chain_count) {
+    if (high - low <= MANY + CHAIN_WORTH * weak->chain_count) {
         for (uint32_t i = high; i-- > low;) {
             uint32_t write = weak->version[first + i], t = weak->write_owner[write], chain = weak->chain[t];
             if (row_get(rows, row, chain) <= weak->place[t] || sweeping->of_chain[chain] == read + 1)
@@ -241,12 +245,14 @@ static void check_row(struct sweeping *sweeping, uint32_t read, uint32_t low, ui
         return;
     }
     weak_sweep_spans(weak);
-    for (uint32_t at = first, end = weak->key_first[key + 1]; at < end;) {
-        uint32_t chain = weak->chain[weak->write_owner[weak->span[at]]];
-        uint32_t below = span_below(weak, key, at, chain, row_get(rows, row, chain));
-        if (below > at)
-            note_if_behind(sweeping, read, weak->span[below - 1]);
-        at = span_below(weak, key, below, chain, ISO_NONE);
+    for (uint32_t at = first, end = weak->key_first[key + 1]; at < end; at = weak->span_end[at]) {
+        uint32_t visible = row_get(rows, row, weak->chain[weak->write_owner[weak->span[at]]]);
+        uint32_t low = at, high = weak->span_end[at];
+        if (!visible)
+            continue;
+        ISO_BISECT(low, high, middle, weak->place[weak->write_owner[weak->span[middle]]] < visible);
+        if (low > at)
+            note_if_behind(sweeping, read, weak->span[low - 1]);
     }
 }
 
@@ -256,9 +262,9 @@ static void check_row(struct sweeping *sweeping, uint32_t read, uint32_t low, ui
 static uint32_t write_of(const struct weak *weak, uint32_t t, uint32_t key)
 {
     uint32_t low = weak->write_first[t], end = weak->write_first[t + 1], high = end;
-    if (high - low > NEAR)
+    if (high - low > MANY)
         ISO_BISECT(low, high, middle, weak->write_key[middle] < key);
-    while (low < end && weak->write_key[low] != key && end - low <= NEAR)
+    while (low < end && weak->write_key[low] != key && end - low <= MANY)
         low++;
     return low < end && weak->write_key[low] == key ? low : ISO_NONE;
 }
@@ -268,7 +274,7 @@ static void check_session(struct sweeping *sweeping, uint32_t t, uint32_t read, 
 {
     struct weak *weak = sweeping->weak;
     uint32_t key = read_key(weak, read);
-    if (high - low > NEAR) {
+    if (high - low > MANY) {
         note_if_behind(sweeping, read, latest_of_chain(weak, key, weak->chain[t], weak->place[t]));
         return;
     }
@@ -287,7 +293,7 @@ static void check_sources(struct sweeping *sweeping, uint32_t t, uint32_t read, 
     struct weak *weak = sweeping->weak;
     uint32_t key = read_key(weak, read), first = weak->read_first[t],
              end = weak->each_read ? read : weak->read_first[t + 1];
-    if (high - low <= NEAR || high - low <= end - first) {
+    if (high - low <= MANY || high - low <= end - first) {
         for (uint32_t i = low; i < high; i++) {
             uint32_t write = weak->version[weak->key_first[key] + i];
             if (sweeping->mark[weak->write_owner[write]] == t + 1)
@@ -668,4 +674,5 @@ void weak_sweep_release(struct weak *weak)
     iso_free(weak->version);
     iso_free(weak->slot);
     iso_free(weak->span);
+    iso_free(weak->span_end);
 }

@@ -13,6 +13,17 @@
 #include "base/numbers.h"
 #include "iso/weak.h"
 
+/* From which sizes on what is rare in small histories is done; tests with ISO_VALIDATE meet it there, too. */
+#ifdef ISO_VALIDATE
+enum { MANY = 1, CHAIN_WORTH = 0, LONGEST_NARROW = 3 };
+#else
+enum {
+    MANY = 16,       /* versions that are walked over without a better way; unsorted writes of a transaction */
+    CHAIN_WORTH = 1, /* versions that are walked over rather than search a chain's */
+    LONGEST_NARROW = INT16_MAX /* transactions of a chain, of which rows of clocks have 16 bits */
+};
+#endif
+
 #define INITIAL 0xfffffffeu /* the version that stands before all others */
 #define OPEN 0xffffffffu    /* a read whose writer is not known */
 
@@ -77,6 +88,7 @@ struct weak {
     /* versions by key, as far as the sweep has come: those of key x are version[key_first[x]] and `filled[x]` of them */
     uint32_t *key_first, *filled, *version, *slot; /* slot: by write */
     uint32_t *span;                                /* writes by key, chain and place; NULL: nobody needed them yet */
+    uint32_t *span_end;                            /* beside them: where those of the key and chain end */
 
     /* what was found */
     uint32_t broken_read, broken_by; /* a read of the initial version, and a visible writer of its key; or ISO_NONE */
