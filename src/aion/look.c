@@ -106,7 +106,7 @@ static void match_list(struct aion_asked *look)
     look->list_is = AION_ON_NOTHING;
     if (!takes_front(look, base, &elements, &count)) {
         const struct aion_list *all = aion_pool_at(&look->shard->pool, base);
-        bool is_part = count < all->count && memcmp(all->elements, elements, count * sizeof *elements) == 0;
+        bool is_part = count < all->count && (!count || memcmp(all->elements, elements, count * sizeof *elements) == 0);
         look->list_is = is_part && look->is_dropped ? AION_ON_DROPPED : AION_ON_NOTHING;
         return;
     }
