@@ -1303,7 +1303,7 @@ void observed_free(struct observed *observed)
     bool commits = false;
     for (uint32_t i = 0; i < observed->count; i++)
         commits |= !at(observed, i)->own;
-    if (observed->transaction.state == TRANSACTION_OPEN && !observed->is_lost)
+    if (observed->transaction.state == TRANSACTION_OPEN && !observed->is_lost && !observed->stops) /* else it goes on */
         end_transaction(observed, commits && !observed->transaction.has_failed ? OUTCOME_UNKNOWN : OUTCOME_ABORTED);
     if (observed->asked)
         observe_catalog_is(observed->world->shared, observed->database, NULL);

@@ -300,6 +300,20 @@ static void a_connection_that_is_lost_in_commit_leaves_it_unknown(void **state)
         "\"status\":\"unknown\"}\n");
 }
 
+static void a_transaction_that_is_no_longer_observed_has_no_record(void **state)
+{
+    (void)state;
+    struct talk talk;
+    begin(&talk);
+    asks(&talk, "BEGIN ISOLATION LEVEL READ COMMITTED");
+    completes(&talk, "BEGIN", "T");
+    asks(&talk, "DELETE FROM kv WHERE k = 6");
+    completes(&talk, "DELETE 1", "T");
+    observed_stop(talk.observed);
+    assert_true(observed_is_over(talk.observed));
+    end(&talk, ""); /* it may commit yet: nobody knows */
+}
+
 static void prepared_statements_have_parameters_and_portals(void **state)
 {
     (void)state;
@@ -359,6 +373,7 @@ int main(void)
         cmocka_unit_test(at_read_committed_nothing_is_asked_of_a_reader),
         cmocka_unit_test(what_is_not_certain_is_left_out),
         cmocka_unit_test(a_connection_that_is_lost_in_commit_leaves_it_unknown),
+        cmocka_unit_test(a_transaction_that_is_no_longer_observed_has_no_record),
         cmocka_unit_test(prepared_statements_have_parameters_and_portals),
         cmocka_unit_test(an_answer_that_does_not_fit_ends_the_observing),
         cmocka_unit_test(an_answer_that_ends_too_early_ends_the_observing),
