@@ -161,12 +161,12 @@ static void check_timestamps(const struct aion_taking *taking)
     uint64_t latest = times->cts - (engine->held.gaps.is_on && !times->point && times->cts);
     if (flags & ISO_OWN_TIMES && (flags & ISO_HAS_STS || !aion_needs_start(engine)))
         engine->stats.per_operation = true;
-    if (!(flags & ISO_HAS_STS))
+    if (!(flags & ISO_HAS_STS) && snapshot_violation == ISO_NONE)
         return;
-    if (flags & ISO_OWN_TIMES) {
+    if (flags & ISO_HAS_STS && flags & ISO_OWN_TIMES)
         stray = stray_operation(history, t, times, latest);
-    }
-    bool interval = stray != ISO_NONE || times->sts > latest || ((flags & ISO_WRITES) && times->sts == times->cts);
+    bool interval = flags & ISO_HAS_STS &&
+                    (stray != ISO_NONE || times->sts > latest || ((flags & ISO_WRITES) && times->sts == times->cts));
     if (!interval && snapshot_violation == ISO_NONE)
         return;
     struct iso_aion_event event = aion_event_of(engine, ISO_TIMESTAMP);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/archive.h"
+#include "base/cell_key.h"
 #include "base/memory.h"
 #include "base/number_map.h"
 #include "base/sorted.h"
@@ -201,7 +202,7 @@ void aion_held_add(const struct aion_taking *taking, const struct aion_accepted 
     if (!reads && !has_session)
         return;
     uint64_t origin = engine->options.origin_is_index ? t : history->origin[t];
-    bool has_time = flags & (ISO_HAS_STS | ISO_HAS_CTS) || history->finished;
+    bool has_time = flags & (ISO_HAS_STS | ISO_HAS_CTS | ISO_OWN_TIMES | ISO_WRITES);
     uint64_t moment = taking->times.cts > taking->times.sts ? taking->times.cts : taking->times.sts;
     if (flags & ISO_OWN_TIMES) {
         uint64_t latest = iso_history_latest_time(history, t);
@@ -215,7 +216,7 @@ void aion_held_add(const struct aion_taking *taking, const struct aion_accepted 
         .number = accepted->number,
         .transaction = reads ? aion_copy_transaction(&held->history, history, t, origin, accepted->sno) : ISO_NONE,
         .tid = aion_values_take(&engine->values, &history->atoms, history->tid[t]),
-        .flags = flags & (ISO_HAS_STS | ISO_WRITES)};
+        .flags = (flags & (ISO_HAS_STS | ISO_WRITES)) | (has_time ? ISO_HAS_CTS : 0)};
     uint32_t number = session_of(taking, has_session);
     struct aion_held_session *session = &held->sessions[number];
     session->latest = member.moment > session->latest ? member.moment : session->latest;
@@ -274,6 +275,31 @@ static void count_unsure(struct iso_aion *engine, const struct aion_held_read *r
     engine->stats.unjudged[read->reason]++;
 }
 
+/* Of one without any time nothing says that who is earlier in its session has come, or is still known: where not all
+ * is kept it is right about nothing. */
+static void lose_reads(struct aion_held_reads *reads)
+{
+    for (uint32_t i = 0; i < reads->count; i++)
+        reads->list[i].outcome = AION_HELD_LOST;
+}
+
+/* What could not be looked at may be the row of a cell, and then the cell is not judged (row.c). */
+static void lose_cells(struct aion_holding *held)
+{
+    const struct iso_history *history = &held->history;
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text key, row;
+    bool is_lost = false;
+    for (uint32_t i = 0; i < held->reads.count; i++)
+        is_lost |= held->reads.list[i].outcome == AION_HELD_LOST;
+    for (uint32_t i = 0; is_lost && i < held->reads.count; i++) {
+        struct aion_held_read *read = &held->reads.list[i];
+        key.at = iso_atom_text(&history->atoms, history->key_atom[read->key], buffer, &key.length);
+        if (read->outcome == AION_HELD_WRONG && iso_cell_key_row(key, &row))
+            read->outcome = AION_HELD_LOST;
+    }
+}
+
 /* Counts what is not judged, and sends what is wrong to its shards. */
 static void settle(struct iso_aion *engine, const struct aion_held_member *member)
 {
@@ -289,6 +315,7 @@ static void settle(struct iso_aion *engine, const struct aion_held_member *membe
     bool by_index = engine->options.origin_is_index;
     engine->options.origin_is_index = false;
     memset(engine->shards.part_of, 0, engine->shards.count * sizeof *engine->shards.part_of);
+    lose_cells(held);
     count_accused(engine);
     for (uint32_t i = 0; i < held->reads.count; i++) {
         const struct aion_held_read *read = &held->reads.list[i];
@@ -391,6 +418,8 @@ static void judge_moments(struct iso_aion *engine, struct aion_held_session *ses
         moments.last = member->times.sts;
         aion_judge_stale(&moments);
     }
+    if (engine->time.floor && !(member->flags & ISO_HAS_CTS))
+        lose_reads(&engine->held.reads);
     end_transaction(engine, member);
 }
 
@@ -536,6 +565,8 @@ static bool judge_member(struct iso_aion *engine, uint32_t number, uint32_t at)
     if (member->transaction != ISO_NONE && begin_transaction(engine, member)) {
         aion_judge_guarantee(engine, session, member, is_forced && engine->time.limit ? engine->time.limit - 1 : limit,
                              is_past);
+        if (engine->time.floor && !(member->flags & ISO_HAS_CTS))
+            lose_reads(&engine->held.reads);
         end_transaction(engine, member);
     }
     if (member->flags & ISO_WRITES)

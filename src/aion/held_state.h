@@ -15,7 +15,7 @@ struct aion_held_member {
     uint32_t number;      /* as it was accepted */
     uint32_t transaction; /* in `history`; ISO_NONE: nothing of it waits */
     uint32_t tid;         /* value of the front */
-    uint8_t flags;        /* ISO_HAS_STS, ISO_WRITES of a history */
+    uint8_t flags;        /* ISO_HAS_STS, ISO_WRITES of a history; ISO_HAS_CTS: it has any time of its own */
     bool judged, queued;  /* queued: it waits for its session's next one, or for the floor */
 };
 

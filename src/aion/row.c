@@ -290,12 +290,12 @@ void aion_rows_archive(struct iso_archive *archive, struct iso_aion_shard *shard
     iso_index_clear(&rows->index); /* its hashes are of another process */
     for (uint32_t i = 0; i < rows->count; i++) {
         uint32_t member = rows->list[i].itself ? rows->list[i].itself : rows->list[i].cells;
-        bool is_used = member && member <= shard->pending.count && shard->pending.list[member - 1].row == i + 1;
+        const struct aion_pending *first = shard->pending.list + (member ? member - 1 : 0);
         struct iso_json_text name;
-        if (!is_used)
-            continue; /* a free one */
+        if (!member || member > shard->pending.count || !first->observed_count || first->row != i + 1)
+            continue; /* a free one: what it names by chance has gone, or is another's */
         row_name(shard, member - 1, &name, buffer);
-        iso_index_add(&rows->index, hash_of(shard, shard->pending.list[member - 1].transaction, name), i);
+        iso_index_add(&rows->index, hash_of(shard, first->transaction, name), i);
     }
 }
 
