@@ -88,14 +88,17 @@ result $? "SIGTERM ends it"
 
 proxy_start --to "$work/off.jsonl"
 pgbench -q -i -s 1 -p "$direct" >"$work/init" 2>&1
-pgbench -n -c 4 -T 2 --max-tries=1000 -p "$through" >"$work/bench" 2>&1 &
+counted() { echo "$(metric statements_total) $(metric records_total)"; }
+pgbench -n -c 4 -T 3 --max-tries=1000 -p "$through" >"$work/bench" 2>&1 &
 reader=$!
 until [ "$(metric records_written_total)" -gt 100 ]; do sleep 0.05; done
 curl -sf -X PUT "http://127.0.0.1:$status/recording/off" >"$work/null"
-sleep 0.2
-before="$(metric statements_total) $(metric records_total)"
+before=
+until [ "$before" = "$(counted)" ]; do before=$(counted) && sleep 0.2; done # what a session was at still counts
+kill -0 $reader # it still works
+still_works=$?
 wait $reader
-[ $? = 0 ] && [ "$before" = "$(metric statements_total) $(metric records_total)" ] && jq -e .tid "$work/off.jsonl" >"$work/tids" &&
+[ $? = 0 ] && [ $still_works = 0 ] && [ "$before" = "$(counted)" ] && jq -e .tid "$work/off.jsonl" >"$work/tids" &&
     grep -q 'failed transactions: 0 ' "$work/bench"
 result $? "PUT /recording/off in the middle of $(sed -n 's/^number of transactions actually processed: //p' "$work/bench") transactions: none fails, and $(wc -l <"$work/tids") whole records are all"
 proxy_stop
