@@ -5,26 +5,22 @@
 #
 #   ISOCHRON=build/isochron tests/system/proxy/crash.sh [SECONDS]    between two crashes, 3
 set -u
-here=$(cd "$(dirname "$0")/../postgres" && pwd)
+here=$(cd "$(dirname "$0")/../postgres" && pwd) # what chain.sh goes by
 mine=$here/../proxy
 isochron=$(realpath "${ISOCHRON:-$here/../../../build/isochron}")
-proxy=$(realpath "${PROXY:-$here/../../../${BUILD:-build}/isochron-proxy}")
 pause=${1:-3}
-work=$(mktemp -d)
-chmod 755 "$work" # PostgreSQL's user must get in
-number=0
+. "$mine/start.sh"
 . "$here/chain.sh"
-. "$here/../../support/tap.sh"
 . "$here/../../support/verdict.sh"
 
-stop_all() {
+servers_stop() {
+    chain_stop
+}
+go_on() { # what waits or was stopped, so that it can end
     touch "$work/stop"
     [ -z "${broker:-}" ] || kill -CONT "$broker" 2>/dev/null
-    jobs -p | xargs -r kill 2>/dev/null
-    chain_stop
-    [ -n "${KEEP:-}" ] && echo "# kept in $work" || rm -rf "$work"
 }
-trap stop_all EXIT
+trap 'go_on; stop_all' EXIT
 
 connector_options() {
     printf '%s\n' decimal.handling.mode=string retriable.restart.connector.wait.ms=500
@@ -57,10 +53,6 @@ proxy_start() { # options...
 proxy_end() { # signal
     kill "-$1" $proxy_process
     wait $proxy_process 2>"$work/null"
-}
-
-metric() { # name
-    curl -s "http://127.0.0.1:$status/metrics" | sed -n "s/^isochron_proxy_$1 //p"
 }
 
 chain_start crash

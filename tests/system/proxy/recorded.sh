@@ -4,24 +4,17 @@
 #
 #   ISOCHRON=build/isochron tests/system/proxy/recorded.sh [TRANSACTIONS]    of each application, 800
 set -u
-here=$(cd "$(dirname "$0")/../postgres" && pwd)
+here=$(cd "$(dirname "$0")/../postgres" && pwd) # what chain.sh goes by
 mine=$here/../proxy
 isochron=$(realpath "${ISOCHRON:-$here/../../../build/isochron}")
-proxy=$(realpath "${PROXY:-$here/../../../${BUILD:-build}/isochron-proxy}")
 many=${1:-800}
-work=$(mktemp -d)
-chmod 755 "$work" # PostgreSQL's user must get in
-number=0
+. "$mine/start.sh"
 . "$here/chain.sh"
-. "$here/../../support/tap.sh"
 . "$here/../../support/verdict.sh"
 
-stop_all() {
-    jobs -p | xargs -r kill 2>/dev/null
+servers_stop() {
     chain_stop
-    [ -n "${KEEP:-}" ] && echo "# kept in $work" || rm -rf "$work"
 }
-trap stop_all EXIT
 
 connector_options() {
     local side

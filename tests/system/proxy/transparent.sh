@@ -5,18 +5,7 @@
 #   PROXY=build/isochron-proxy tests/system/proxy/transparent.sh [CONNECTIONS]    opened and closed, 1000
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-proxy=$(realpath "${PROXY:-$here/../../../${BUILD:-build}/isochron-proxy}")
-work=$(mktemp -d)
-chmod 755 "$work" # PostgreSQL's user must get in
-number=0
 . "$here/start.sh"
-
-stop_all() {
-    jobs -p | xargs -r kill 2>/dev/null
-    "$here/../postgres/cluster.sh" stop "$work/postgres"
-    [ -n "${KEEP:-}" ] && echo "# kept in $work" || rm -rf "$work"
-}
-trap stop_all EXIT
 
 database_start && psql -q -p "$direct" -c "CREATE TABLE kv (k int PRIMARY KEY, v int)"
 proxy_start --to "$work/records.jsonl"

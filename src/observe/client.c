@@ -1,0 +1,93 @@
+#include "observe/observed_private.h"
+
+#include "base/memory.h"
+
+static void take_query(struct observed *observed, const struct wire_piece *piece, struct iso_text *before)
+{
+    struct wire_cursor cursor = wire_cursor(piece->body, piece->size);
+    struct text *text = observed_text_new(observed, wire_text(&cursor));
+    if (piece->begins)
+        observed_ask_before(observed, text, before);
+    observed_push(observed, ENTRY_QUERY, QUESTION_NONE)->text = text;
+}
+
+static void take_parse(struct observed *observed, const struct wire_piece *piece, struct iso_text *before)
+{
+    struct wire_cursor cursor = wire_cursor(piece->body, piece->size);
+    wire_text(&cursor);
+    struct text *text = observed_text_new(observed, wire_text(&cursor));
+    text->type_count = wire_u16(&cursor);
+    text->types = iso_allocate_zeroed(text->type_count ? text->type_count : 1, sizeof *text->types);
+    for (uint32_t i = 0; i < text->type_count; i++)
+        text->types[i] = wire_u32(&cursor);
+    if (piece->begins)
+        observed_ask_before(observed, text, before);
+    struct entry *entry = observed_push(observed, ENTRY_PARSE, QUESTION_NONE);
+    entry->text = text;
+    observed_keep_body(observed, entry, piece);
+}
+
+static void take_bind(struct observed *observed, const struct wire_piece *piece, struct iso_text *before)
+{
+    struct wire_cursor cursor = wire_cursor(piece->body, piece->size);
+    wire_text(&cursor);
+    const struct prepared *prepared = observed_find_prepared(observed, wire_text(&cursor));
+    if (piece->begins)
+        observed_ask_before(observed, prepared ? prepared->text : NULL, before);
+    observed_keep_body(observed, observed_push(observed, ENTRY_BIND, QUESTION_NONE), piece);
+}
+
+void observed_client(struct observed *observed, const struct wire_piece *piece, struct iso_text *before)
+{
+    if (observed->is_lost)
+        return;
+    if (!piece->body && strchr("QPBDEC", piece->type)) {
+        observed_lose(observed);
+        return;
+    }
+    switch (piece->type) {
+    case 'Q':
+        take_query(observed, piece, before);
+        break;
+    case 'P':
+        take_parse(observed, piece, before);
+        break;
+    case 'B':
+        take_bind(observed, piece, before);
+        break;
+    case 'D':
+        observed_keep_body(
+            observed,
+            observed_push(observed,
+                          piece->size && *piece->body == 'S' ? ENTRY_DESCRIBE_STATEMENT : ENTRY_DESCRIBE_PORTAL,
+                          QUESTION_NONE),
+            piece);
+        break;
+    case 'E':
+        observed_keep_body(observed, observed_push(observed, ENTRY_EXECUTE, QUESTION_NONE), piece);
+        break;
+    case 'C':
+        observed_keep_body(observed, observed_push(observed, ENTRY_CLOSE, QUESTION_NONE), piece);
+        break;
+    case 'S':
+        if (!observed->copies)
+            observed_push(observed, ENTRY_SYNC, QUESTION_NONE);
+        break;
+    case 'F':
+        observed_push(observed, ENTRY_FUNCTION, QUESTION_NONE);
+        break;
+    case 'c':
+    case 'f':
+        if (observed->copies)
+            observed->copies = false;
+        else
+            observed_push(observed, ENTRY_COPIED, QUESTION_NONE);
+        break;
+    default:
+        break;
+    }
+    if (strchr("PBDECH", piece->type))
+        observed->in_sequence = true;
+    else if (strchr("QSF", piece->type))
+        observed->in_sequence = false;
+}

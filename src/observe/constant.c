@@ -1,0 +1,119 @@
+#include "observe/reading_private.h"
+
+#include <stdio.h>
+
+const char *reading_text_of(const struct value *value)
+{
+    return value->text ? value->text : value->number;
+}
+
+static struct value parameter_value(const struct statement_input *input, int number)
+{
+    struct value value = {.kind = VALUE_UNKNOWN};
+    if (number >= TEMPLATE_FIRST) {
+        uint32_t place = (uint32_t)(number - TEMPLATE_FIRST);
+        if (place >= input->constants->count || input->constants->list[place].kind == CONSTANT_OPAQUE)
+            return value;
+        const struct constant *constant = &input->constants->list[place];
+        const char *text = input->constants->values.bytes + constant->place;
+        if (strlen(text) != constant->length) /* a zero byte within */
+            return value;
+        return (struct value){.kind = constant->kind == CONSTANT_NUMBER ? VALUE_NUMBER : VALUE_TEXT, .text = text};
+    }
+    if (!input->parameters || number < 1 || (uint32_t)number > input->parameters->count)
+        return value;
+    const struct parameter *parameter = &input->parameters->list[number - 1];
+    if (parameter->is_null)
+        value.kind = VALUE_NULL;
+    else if (parameter->is_known)
+        value = (struct value){
+            .kind = VALUE_TEXT, .text = input->parameters->values.bytes + parameter->place, .type = parameter->type};
+    return value;
+}
+
+static struct value constant_value(const PgQuery__AConst *constant)
+{
+    struct value value = {.kind = VALUE_UNKNOWN};
+    if (constant->isnull) {
+        value.kind = VALUE_NULL;
+    } else if (constant->val_case == PG_QUERY__A__CONST__VAL_IVAL) {
+        value.kind = VALUE_NUMBER;
+        snprintf(value.number, sizeof value.number, "%d", constant->ival->ival);
+    } else if (constant->val_case == PG_QUERY__A__CONST__VAL_FVAL) {
+        value.kind = VALUE_NUMBER;
+        value.text = constant->fval->fval;
+    } else if (constant->val_case == PG_QUERY__A__CONST__VAL_SVAL) {
+        value.kind = VALUE_TEXT;
+        value.text = constant->sval->sval;
+    } else if (constant->val_case == PG_QUERY__A__CONST__VAL_BOOLVAL) {
+        value.kind = VALUE_TRUTH;
+        value.text = constant->boolval->boolval ? "true" : "false";
+    }
+    return value;
+}
+
+static uint32_t type_named(const PgQuery__TypeName *type)
+{
+    static const struct {
+        const char *name;
+        uint32_t type;
+    } names[] = {{"int2", PG_INT2},
+                 {"int4", PG_INT4},
+                 {"int8", PG_INT8},
+                 {"text", PG_TEXT},
+                 {"varchar", PG_VARCHAR},
+                 {"uuid", PG_UUID},
+                 {"date", PG_DATE},
+                 {"timestamp", PG_TIMESTAMP},
+                 {"timestamptz", PG_TIMESTAMPTZ},
+                 {"numeric", PG_NUMERIC},
+                 {"bool", PG_BOOL}};
+    if (!type || type->n_typmods || type->n_array_bounds || !type->n_names ||
+        type->names[type->n_names - 1]->node_case != PG_QUERY__NODE__NODE_STRING)
+        return 0;
+    const char *name = type->names[type->n_names - 1]->string->sval;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i].name, name))
+            return names[i].type;
+    return 0;
+}
+
+bool reading_is_one_kind(uint32_t one, uint32_t other)
+{
+    return one == other || (pg_is_integer(one) && pg_is_integer(other)) || (pg_is_text(one) && pg_is_text(other));
+}
+
+struct value reading_value_of(const struct statement_input *input, const PgQuery__Node *node)
+{
+    struct value value = {.kind = VALUE_UNKNOWN};
+    if (!node)
+        return value;
+    if (node->node_case == PG_QUERY__NODE__NODE_A_CONST)
+        return constant_value(node->a_const);
+    if (node->node_case == PG_QUERY__NODE__NODE_PARAM_REF)
+        return parameter_value(input, node->param_ref->number);
+    if (node->node_case == PG_QUERY__NODE__NODE_TYPE_CAST) {
+        uint32_t type = type_named(node->type_cast->type_name);
+        value = reading_value_of(input, node->type_cast->arg);
+        /* A cast that could change the value (1.5::int) is none of ours. */
+        bool keeps = type && (value.type ? reading_is_one_kind(type, value.type)
+                                         : value.kind == VALUE_TEXT || (value.kind == VALUE_NUMBER &&
+                                                                        pg_is_plain_integer(reading_text_of(&value)) &&
+                                                                        (pg_is_integer(type) || type == PG_NUMERIC)));
+        if (value.kind != VALUE_NULL && !keeps)
+            value.kind = VALUE_UNKNOWN;
+        value.type = type;
+        return value;
+    }
+    if (node->node_case == PG_QUERY__NODE__NODE_A_EXPR && !node->a_expr->lexpr && node->a_expr->n_name == 1 &&
+        node->a_expr->kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP && !strcmp(node->a_expr->name[0]->string->sval, "-")) {
+        struct value inner = reading_value_of(input, node->a_expr->rexpr);
+        if (inner.kind == VALUE_NUMBER && *reading_text_of(&inner) != '-' &&
+            strlen(reading_text_of(&inner)) < sizeof value.number - 1) {
+            value.kind = VALUE_NUMBER;
+            *value.number = '-';
+            memcpy(value.number + 1, reading_text_of(&inner), strlen(reading_text_of(&inner)) + 1);
+        }
+    }
+    return value;
+}

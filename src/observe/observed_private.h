@@ -1,0 +1,180 @@
+/* What the files of a session share: the session, and what each file does for the others.
+ *
+ *     names.c         statements' texts, prepared statements, portals and cursors, by their names
+ *     queue.c         what the server still has to answer, in the order in which it will
+ *     transaction.c   transactions and savepoints: where they begin, how they end, what the recorder is told of it
+ *     statement.c     the statement that runs: from its first answer to its last, its rows, its writes, its counts
+ *     question.c      questions of the observer's own: when they are asked, what their answers say
+ *     client.c        a message of the client: what the server will have to answer
+ *     server.c        a message of the server: which entry of the queue it answers, and what follows from it
+ *     observed.c      a session's life
+ *
+ * A text is counted: who keeps one has a reference to it (observed_text_share), and gives it back (observed_text_release).
+ * Pointers to prepared statements, portals and entries hold until one is added or taken away.
+ */
+#ifndef ISO_OBSERVE_OBSERVED_PRIVATE_H
+#define ISO_OBSERVE_OBSERVED_PRIVATE_H
+
+#include "observe/observed.h"
+#include "observe/reading.h"
+
+enum { NAMES_MOST = 4096 };
+
+/* A statement's text with its constants, as a simple query or a prepared statement has it. */
+struct text {
+    uint32_t references;
+    struct plan *plan;
+    struct observe_shape *shape;
+    struct constants constants;
+    uint32_t *types; /* of parameters, as declared */
+    uint32_t type_count;
+    struct result_fields fields;
+    bool is_described;
+};
+
+struct prepared {
+    char *name;
+    struct text *text;
+};
+
+struct portal {
+    char *name;
+    struct text *text;
+    struct parameters parameters;
+    uint16_t *formats; /* of the result */
+    uint32_t format_count;
+    struct result_fields fields;
+    bool is_described, has_run;
+    uint64_t writes, serial; /* of the transaction, when it was opened or last read from */
+    bool is_cursor;          /* of DECLARE: by FETCH */
+};
+
+/* What the server still has to answer. */
+enum entry_kind {
+    ENTRY_QUERY,
+    ENTRY_PARSE,
+    ENTRY_BIND,
+    ENTRY_DESCRIBE_STATEMENT,
+    ENTRY_DESCRIBE_PORTAL,
+    ENTRY_EXECUTE,
+    ENTRY_CLOSE,
+    ENTRY_SYNC,
+    ENTRY_FUNCTION,
+    ENTRY_COPIED /* the end of COPY FROM's data: answered by nothing of its own */
+};
+
+enum question { QUESTION_NONE, QUESTION_CATALOG, QUESTION_POSITION, QUESTION_XID };
+
+struct entry {
+    enum entry_kind kind;
+    enum question own;     /* a message of ours */
+    uint32_t place;        /* of a simple query: which of its statements */
+    struct text *text;     /* QUERY, PARSE */
+    struct iso_text bytes; /* the message's body, of those that are looked at when they are answered */
+};
+
+enum transaction_state { TRANSACTION_NONE, TRANSACTION_IMPLICIT, TRANSACTION_OPEN };
+
+struct savepoint {
+    char *name;
+    size_t mark;
+};
+
+struct transaction {
+    enum transaction_state state;
+    bool has_failed, takes_default, position_asked, saw_snapshot, may_write, xid_known;
+    bool has_position, writes_more; /* than the record lists */
+    bool commits;                   /* COMMIT was sent */
+    enum isolation isolation;
+    uint64_t writes, serial, statements, operations;
+};
+
+struct observed {
+    struct observe_world *world;
+    struct observe_database *database;
+    struct catalog *catalog;
+    struct iso_recorder_session *session;
+    struct entry *queue; /* a ring */
+    uint32_t first, count, capacity;
+    size_t queue_bytes;
+    bool is_ready; /* the server has said so once */
+    bool is_lost, stops, backslashes, is_standby, copies, in_sequence, made_temporary;
+    char status; /* of the last ReadyForQuery */
+    struct spelling spelling;
+    enum isolation by_default;
+    struct transaction transaction;
+    struct savepoint *savepoints;
+    uint32_t savepoint_count, savepoint_capacity;
+    struct prepared *prepared;
+    uint32_t prepared_count, prepared_capacity;
+    struct portal *portals;
+    uint32_t portal_count, portal_capacity;
+
+    /* The statement that runs. */
+    bool runs, fails;
+    const struct plan_statement *statement;
+    struct observe_shape *shape;
+    struct statement_input input;
+    struct text *text;     /* a reference: what the input points to */
+    struct portal *portal; /* of extended execution, or of FETCH; NULL */
+    struct reading reading;
+    struct result_fields fields;
+    bool has_fields, starts;
+    enum plan_reason passed; /* why it is passed on, found before its result */
+    size_t mark;
+
+    struct catalog *asked; /* that is being read */
+    bool question_failed;
+    char answer[2][256];
+};
+
+/* observed.c */
+/* Nothing more of the session is understood, or recorded. */
+void observed_lose(struct observed *observed);
+void observed_count_one(struct observed *observed, uint64_t *counter); /* of the world's counts */
+
+/* names.c. What is not found is NULL. */
+struct text *observed_text_new(struct observed *observed, const char *sql);
+struct text *observed_text_share(struct text *text);
+void observed_text_release(struct text *text); /* NULL is allowed */
+struct prepared *observed_find_prepared(struct observed *observed, const char *name);
+void observed_drop_prepared(struct observed *observed, struct prepared *prepared);
+struct portal *observed_find_portal(struct observed *observed, const char *name);
+/* A portal without anything, in place of one of that name. */
+struct portal *observed_open_portal(struct observed *observed, const char *name);
+void observed_drop_portal(struct observed *observed, struct portal *portal);
+void observed_drop_portals(struct observed *observed);
+
+/* queue.c */
+struct entry *observed_head(struct observed *observed); /* NULL: nothing is to be answered */
+struct entry *observed_at(struct observed *observed, uint32_t place);
+struct entry *observed_push(struct observed *observed, enum entry_kind kind, enum question own);
+void observed_keep_body(struct observed *observed, struct entry *entry, const struct wire_piece *piece);
+void observed_pop(struct observed *observed);
+/* After an error the server reads on to the next Sync. */
+void observed_pop_to_sync(struct observed *observed);
+/* Syncs that the server takes for nothing while it copies, up to the end of the data. */
+void observed_begin_copy(struct observed *observed);
+
+/* transaction.c */
+enum outcome { OUTCOME_COMMITTED, OUTCOME_ABORTED, OUTCOME_UNKNOWN };
+
+void observed_begin_transaction(struct observed *observed, enum transaction_state state, enum isolation isolation);
+void observed_end_transaction(struct observed *observed, enum outcome outcome);
+void observed_set_savepoint(struct observed *observed, const char *name);
+void observed_return_to_savepoint(struct observed *observed, const char *name, bool releases);
+void observed_forget_savepoints(struct observed *observed, uint32_t from);
+
+/* statement.c */
+/* A statement begins: its first answer is there. */
+void observed_begin_statement(struct observed *observed, struct text *text, uint32_t place, struct portal *portal);
+void observed_begin_rows(struct observed *observed, const struct result_fields *fields);
+/* The statement ended well; `whole`: there are no more rows. */
+void observed_end_statement(struct observed *observed, const char *tag, bool whole);
+void observed_fail_statement(struct observed *observed);
+
+/* question.c. `before` gets what is to be asked before the client's message with this text (NULL: none). */
+void observed_ask_before(struct observed *observed, const struct text *text, struct iso_text *before);
+void observed_answer_own(struct observed *observed, const struct wire_piece *piece);
+
+#endif

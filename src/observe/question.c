@@ -1,0 +1,153 @@
+#include "observe/observed_private.h"
+
+#include "wire/put.h"
+
+static const char question_name[] = "isochron_proxy_asks";
+static const char ask_position[] =
+    "SELECT pg_catalog.pg_current_snapshot(), pg_catalog.current_setting('transaction_isolation')";
+static const char ask_xid[] = "SELECT pg_catalog.pg_current_xact_id_if_assigned()";
+
+static void put_question(struct observed *observed, enum question question, const char *query, struct iso_text *text)
+{
+    wire_put_question(text, question_name, query);
+    observed_push(observed, ENTRY_PARSE, question);
+    observed_push(observed, ENTRY_BIND, question);
+    observed_push(observed, ENTRY_EXECUTE, question);
+    observed_push(observed, ENTRY_CLOSE, question);
+    observed_push(observed, ENTRY_CLOSE, question);
+    observed_push(observed, ENTRY_SYNC, question);
+}
+
+static bool may_ask(const struct observed *observed)
+{
+    return observed->is_ready && !observed->count && !observed->in_sequence && !observed->is_lost && !observed->stops &&
+           !observed->copies;
+}
+
+static const struct plan_statement *only_statement(const struct text *text)
+{
+    return text && text->plan->count == 1 ? &text->plan->statements[0] : NULL;
+}
+
+/* Behind the first statement that took a snapshot the position is asked for, before COMMIT the transaction's xid: with the
+ * message that the client sends next, so that the server is not woken for them alone. Without a catalog nobody knows whether
+ * the server has these functions, and a question that fails would take the transaction with it. */
+void observed_ask_before(struct observed *observed, const struct text *text, struct iso_text *before)
+{
+    const struct plan_statement *statement = only_statement(text);
+    struct transaction *transaction = &observed->transaction;
+    if (transaction->state != TRANSACTION_OPEN || observed->status != 'T' || !observed->catalog ||
+        observed->is_standby || !may_ask(observed))
+        return;
+    if (!transaction->position_asked && transaction->saw_snapshot &&
+        transaction->isolation != ISOLATION_READ_COMMITTED) {
+        transaction->position_asked = true;
+        put_question(observed, QUESTION_POSITION, ask_position, before);
+    }
+    if (statement && (statement->kind == PLAN_COMMIT || statement->kind == PLAN_PREPARE) && transaction->may_write &&
+        !transaction->xid_known)
+        put_question(observed, QUESTION_XID, ask_xid, before);
+}
+
+bool observed_asks(struct observed *observed, struct iso_text *question)
+{
+    if (!may_ask(observed))
+        return false;
+    if (observed->status == 'I' && observe_catalog_wanted(observed->world->shared, observed->database)) {
+        observed->asked = catalog_new();
+        put_question(observed, QUESTION_CATALOG, catalog_query, question);
+        return true;
+    }
+    return false;
+}
+
+static void take_answer(struct observed *observed, const struct wire_piece *piece, enum question question)
+{
+    if (!piece->body) {
+        observed->question_failed = true;
+        return;
+    }
+    struct wire_cursor row = wire_cursor(piece->body, piece->size);
+    if (question == QUESTION_CATALOG) {
+        const struct observe_shared *shared = observed->world->shared;
+        if (!catalog_add(observed->asked, row, shared->tables, shared->table_count))
+            observed->question_failed = true;
+        return;
+    }
+    uint16_t count = wire_u16(&row);
+    for (int i = 0; i < 2 && i < count; i++) {
+        uint32_t size = wire_u32(&row);
+        const uint8_t *bytes = size == UINT32_MAX ? NULL : wire_bytes(&row, size);
+        if (bytes && size < sizeof observed->answer[i]) {
+            memcpy(observed->answer[i], bytes, size);
+            observed->answer[i][size] = 0;
+        } else if (bytes) {
+            observed->question_failed = true; /* a snapshot of very many transactions */
+        }
+    }
+}
+
+static void take_position(struct observed *observed)
+{
+    struct transaction *transaction = &observed->transaction;
+    enum isolation isolation = isolation_of(observed->answer[1]);
+    if (transaction->takes_default)
+        observed->by_default = isolation;
+    transaction->isolation = isolation;
+    if (isolation < ISOLATION_REPEATABLE_READ)
+        return;
+    iso_recorder_snapshot(observed->session, observed->answer[0]);
+    transaction->has_position = true;
+    observed_count_one(observed, &observed->world->counts.positions);
+}
+
+static void end_question(struct observed *observed, enum question question)
+{
+    if (observed->question_failed)
+        observed_count_one(observed, &observed->world->counts.questions_failed);
+    if (question == QUESTION_CATALOG) {
+        if (observed->question_failed) {
+            catalog_release(observed->asked);
+            observed->asked = NULL;
+        }
+        observe_catalog_is(observed->world->shared, observed->database, observed->asked);
+        observed->asked = NULL;
+    } else if (question == QUESTION_POSITION && !observed->question_failed) {
+        take_position(observed);
+    } else if (question == QUESTION_XID && !observed->question_failed) {
+        observed->transaction.xid_known = true;
+        iso_recorder_xid(observed->session, observed->answer[0]);
+        if (*observed->answer[0] && observed->transaction.writes_more)
+            iso_recorder_writes_from_stream(observed->session);
+    }
+    observed->question_failed = false;
+    *observed->answer[0] = *observed->answer[1] = 0;
+}
+
+void observed_answer_own(struct observed *observed, const struct wire_piece *piece)
+{
+    struct entry *entry = observed_head(observed);
+    enum question question = entry->own;
+    switch (piece->type) {
+    case 'E':
+        observed->question_failed = true;
+        observed_pop_to_sync(observed);
+        break;
+    case 'D':
+        take_answer(observed, piece, question);
+        break;
+    case 'Z':
+        observed->status = piece->body && piece->size ? (char)*piece->body : 0;
+        observed_pop(observed);
+        end_question(observed, question);
+        break;
+    case '1':
+    case '2':
+    case '3':
+    case 'C':
+        observed_pop(observed);
+        break;
+    default: /* no answer to what was asked */
+        observed_lose(observed);
+    }
+}

@@ -1,0 +1,88 @@
+#include "observe/observed_private.h"
+
+#include "base/memory.h"
+
+enum { QUEUE_MOST = 1 << 14, QUEUE_BYTES = 1 << 22 };
+
+struct entry *observed_head(struct observed *observed)
+{
+    return observed->count ? &observed->queue[observed->first] : NULL;
+}
+
+struct entry *observed_at(struct observed *observed, uint32_t place)
+{
+    return &observed->queue[(observed->first + place) % observed->capacity];
+}
+
+struct entry *observed_push(struct observed *observed, enum entry_kind kind, enum question own)
+{
+    if (observed->count == observed->capacity) {
+        uint32_t capacity = observed->capacity ? observed->capacity * 2 : 8;
+        struct entry *queue = iso_allocate_zeroed(capacity, sizeof *queue);
+        for (uint32_t i = 0; i < observed->count; i++)
+            queue[i] = *observed_at(observed, i);
+        iso_free(observed->queue);
+        observed->queue = queue;
+        observed->capacity = capacity;
+        observed->first = 0;
+    }
+    struct entry *entry = observed_at(observed, observed->count++);
+    entry->kind = kind;
+    entry->own = own;
+    entry->place = 0;
+    entry->text = NULL;
+    entry->bytes.used = 0;
+    if (observed->count > QUEUE_MOST || observed->queue_bytes > QUEUE_BYTES)
+        observed_lose(observed);
+    return entry;
+}
+
+void observed_keep_body(struct observed *observed, struct entry *entry, const struct wire_piece *piece)
+{
+    if (!piece->body) {
+        observed_lose(observed); /* too large to be known, and then nothing is */
+        return;
+    }
+    iso_text_put_bytes(&entry->bytes, piece->body, piece->size);
+    iso_text_put_bytes(&entry->bytes, "", 1);
+    observed->queue_bytes += entry->bytes.used;
+}
+
+void observed_pop(struct observed *observed)
+{
+    struct entry *entry = observed_head(observed);
+    observed->queue_bytes -= entry->bytes.used;
+    observed_text_release(entry->text);
+    entry->text = NULL;
+    entry->bytes.used = 0;
+    if (entry->bytes.capacity > 1 << 14)
+        iso_text_release(&entry->bytes);
+    observed->first = (observed->first + 1) % observed->capacity;
+    observed->count--;
+}
+
+void observed_pop_to_sync(struct observed *observed)
+{
+    while (observed->count && observed_head(observed)->kind != ENTRY_SYNC)
+        observed_pop(observed);
+}
+
+void observed_begin_copy(struct observed *observed)
+{
+    uint32_t kept = 1, ends = 1;
+    while (ends < observed->count && observed_at(observed, ends)->kind != ENTRY_COPIED)
+        ends++;
+    observed->copies = ends == observed->count;
+    for (uint32_t i = 1; i < observed->count; i++) {
+        struct entry *entry = observed_at(observed, i);
+        if ((i < ends && entry->kind == ENTRY_SYNC) || i == ends)
+            continue;
+        if (kept != i) {
+            struct entry moved = *observed_at(observed, kept);
+            *observed_at(observed, kept) = *entry;
+            *entry = moved;
+        }
+        kept++;
+    }
+    observed->count = kept;
+}

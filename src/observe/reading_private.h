@@ -1,0 +1,64 @@
+/* What the files of a reading share: what a statement's text compares with, and what its WHERE says.
+ *
+ *     constant.c    constants and parameters: the value that an expression has whatever the rows are
+ *     condition.c   a condition as a record has it, if each word of it means there what it means to PostgreSQL
+ *     key.c         what WHERE says of the key: equalities that fix it, bounds, lists
+ *     reading.c     what is recorded of a result, decided once its columns are described
+ *     rows.c        row by row, what was decided
+ *     write.c       the one row that a statement wrote
+ */
+#ifndef ISO_OBSERVE_READING_PRIVATE_H
+#define ISO_OBSERVE_READING_PRIVATE_H
+
+#include "observe/reading.h"
+
+enum { KEY_MOST = 2048 };
+
+enum value_kind { VALUE_UNKNOWN, VALUE_NULL, VALUE_NUMBER, VALUE_TEXT, VALUE_TRUTH };
+
+struct value {
+    enum value_kind kind;
+    const char *text; /* NULL: `number` */
+    uint32_t type;    /* that it was declared to have, 0: none */
+    char number[40];
+};
+
+/* Who asks: one table, by its name in the statement. */
+struct asking {
+    const struct statement_input *input;
+    const struct catalog_table *table;
+    const char *alias;
+    bool alone;   /* columns need no name before them */
+    bool keyless; /* columns of the key are none of a condition's: what is said of them is bounds */
+};
+
+struct fixed {
+    uint32_t conjuncts, equalities;
+    struct value values[CATALOG_KEY_MOST]; /* of the key's columns, in its order */
+    bool has[CATALOG_KEY_MOST], twice;
+};
+
+/* constant.c */
+struct value reading_value_of(const struct statement_input *input, const PgQuery__Node *node);
+const char *reading_text_of(const struct value *value); /* of a number, text or truth; as long as `value` is there */
+bool reading_is_one_kind(uint32_t one, uint32_t other); /* types */
+
+/* condition.c */
+/* NULL: the expression is no column of the table. */
+const struct catalog_column *reading_column_of(const struct asking *asking, const PgQuery__Node *node);
+/* False: it can't be recorded, and `text` holds a part of it. */
+bool reading_put_condition(const struct asking *asking, struct iso_text *text, const PgQuery__Node *node, int depth);
+
+/* key.c */
+void reading_find_fixed(const struct asking *asking, const PgQuery__Node *node, struct fixed *fixed);
+/* Exactly the whole key, and nothing else. */
+bool reading_is_whole_key(const struct catalog_table *table, const struct fixed *fixed);
+/* The reading's bounds and its condition, which has all else that WHERE says. */
+bool reading_find_bounds(struct reading *reading, const struct asking *asking);
+/* WHERE is the key's one column IN a list: each of them is a point. */
+bool reading_find_points(struct reading *reading, const struct asking *asking);
+
+/* reading.c: the text and a zero byte; where it is in `text`. */
+uint32_t reading_put_text(struct iso_text *text, const char *string);
+
+#endif

@@ -1,0 +1,204 @@
+#include "observe/reading_private.h"
+
+#include <assert.h>
+
+enum { CELL_UNKNOWN, CELL_NULL, CELL_TEXT };
+
+struct cell {
+    int kind;
+    size_t place;
+};
+
+static bool read_cells(struct reading *reading, struct wire_cursor row, struct cell *cells)
+{
+    uint32_t count = wire_u16(&row);
+    reading->values.used = 0;
+    if (count != reading->fields->count)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t size = wire_u32(&row);
+        const uint8_t *bytes = size == UINT32_MAX ? NULL : wire_bytes(&row, size);
+        if (row.bad)
+            return false;
+        if (i >= READING_FIELDS)
+            continue;
+        const struct result_field *field = &reading->fields->list[i];
+        cells[i] = (struct cell){bytes ? CELL_UNKNOWN : CELL_NULL, reading->values.used};
+        if (bytes && pg_value_text(field->type, field->is_binary, bytes, size, &reading->spelling, &reading->values))
+            cells[i].kind = CELL_TEXT;
+    }
+    return true;
+}
+
+/* `key` gets the row's key, behind the table's name if `full`. False: it is not known, or there is no row (an outer join). */
+static bool put_key(const struct reading *reading, const struct reading_source *source, const struct cell *cells,
+                    bool full, char *key, bool *is_absent)
+{
+    const char *parts[CATALOG_KEY_MOST];
+    const struct catalog_table *table = source->table;
+    *is_absent = false;
+    for (uint32_t i = 0; i < table->key_count; i++) {
+        const struct reading_part *part = &source->parts[i];
+        if (part->field < 0) {
+            parts[i] = reading->texts.bytes + part->place;
+            continue;
+        }
+        const struct cell *cell = &cells[part->field];
+        *is_absent |= cell->kind == CELL_NULL;
+        parts[i] = reading->values.bytes ? reading->values.bytes + cell->place : "";
+        if (cell->kind != CELL_TEXT || !pg_key_part(part->type, parts[i]))
+            return false;
+    }
+    return iso_recorder_row_key(key, KEY_MOST, full ? table->full : NULL, parts, table->key_count);
+}
+
+static size_t gather_cells(const struct reading *reading, const struct reading_source *source, const struct cell *cells,
+                           const char **names, const char **values)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < source->cell_count; i++) {
+        const struct cell *cell = &cells[source->cells[i].field];
+        if (cell->kind == CELL_UNKNOWN)
+            continue;
+        names[count] = source->cells[i].name;
+        values[count++] = cell->kind == CELL_NULL ? NULL : reading->values.bytes + cell->place;
+    }
+    return count;
+}
+
+static void begin_query(struct reading *reading, struct iso_recorder_session *session)
+{
+    char table[KEY_MOST];
+    assert(reading->sources[0].table);
+    reading->has_begun = true;
+    const struct catalog_table *asked = reading->sources[0].table;
+    if (!iso_recorder_row_key(table, sizeof table, asked->full, NULL, 0)) {
+        reading->failed = true;
+        return;
+    }
+    iso_recorder_query_begin(session, table, reading->from, reading->to,
+                             *reading->condition.bytes ? reading->condition.bytes : NULL);
+    if (reading->is_partial)
+        iso_recorder_query_partial(session);
+    if (reading->mode == READING_BAG) {
+        const char *names[READING_FIELDS];
+        for (uint32_t i = 0; i < reading->sources[0].cell_count; i++)
+            names[i] = reading->sources[0].cells[i].name;
+        iso_recorder_query_columns(session, names, reading->sources[0].cell_count);
+    }
+}
+
+static bool record_aggregates(struct reading *reading, const struct cell *cells, struct iso_recorder_session *session)
+{
+    const char *name = reading->texts.bytes;
+    for (uint32_t i = 0; i < reading->fields->count; i++, name += strlen(name) + 1) {
+        const char *earlier = reading->texts.bytes;
+        while (earlier < name && strcmp(earlier, name))
+            earlier += strlen(earlier) + 1;
+        if (earlier < name)
+            continue;
+        if (cells[i].kind == CELL_UNKNOWN)
+            return false;
+        iso_recorder_query_aggregate(session, name,
+                                     cells[i].kind == CELL_NULL ? NULL : reading->values.bytes + cells[i].place);
+    }
+    return true;
+}
+
+/* The key that the row has is one of those that were asked for. */
+static void note_found(struct reading *reading, const struct cell *cells)
+{
+    const struct reading_part *part = &reading->sources[0].parts[0];
+    assert(part->field >= 0);
+    for (uint32_t i = 0; i < reading->point_count; i++)
+        if (!strcmp(reading->texts.bytes + reading->points[i], reading->values.bytes + cells[part->field].place))
+            reading->found[i] = true;
+}
+
+/* Keys that were asked for and have no row. */
+static void record_absent(struct reading *reading, struct iso_recorder_session *session)
+{
+    char key[KEY_MOST];
+    for (uint32_t i = 0; i < reading->point_count; i++) {
+        const char *part = reading->texts.bytes + reading->points[i];
+        if (reading->found[i] || !iso_recorder_row_key(key, sizeof key, reading->sources[0].table->full, &part, 1))
+            continue;
+        iso_recorder_read_no_row(session, key);
+        reading->operations++;
+        for (uint32_t j = i + 1; j < reading->point_count; j++)
+            reading->found[j] |= !strcmp(reading->texts.bytes + reading->points[j], part);
+    }
+}
+
+void reading_row(struct reading *reading, struct wire_cursor row, struct iso_recorder_session *session)
+{
+    struct cell cells[READING_FIELDS];
+    const char *names[READING_FIELDS], *values[READING_FIELDS];
+    char key[KEY_MOST];
+    bool is_set = reading->mode >= READING_SET, is_absent;
+    if (reading->mode == READING_NOTHING || reading->failed || reading->rows++ >= READING_ROWS)
+        return;
+    if (row.bad || !read_cells(reading, row, cells)) {
+        reading->failed = true;
+        return;
+    }
+    if (is_set && !reading->has_begun)
+        begin_query(reading, session);
+    if (reading->mode == READING_AGGREGATES) {
+        reading->failed |= !record_aggregates(reading, cells, session);
+        return;
+    }
+    for (uint32_t i = 0; i < (is_set ? 1 : reading->source_count); i++) {
+        const struct reading_source *source = &reading->sources[i];
+        size_t count = gather_cells(reading, source, cells, names, values);
+        if (reading->mode == READING_BAG) {
+            reading->failed |= count < source->cell_count;
+            if (!reading->failed)
+                iso_recorder_query_values(session, values);
+        } else if (!put_key(reading, source, cells, !is_set, key, &is_absent)) {
+            reading->failed |= is_set || !is_absent;
+        } else if (is_set) {
+            iso_recorder_query_row(session, key, names, values, count);
+        } else {
+            iso_recorder_read_row(session, key, names, values, count);
+            reading->operations++;
+            if (reading->mode == READING_POINTS)
+                note_found(reading, cells);
+        }
+        if (reading->failed)
+            return;
+    }
+}
+
+void reading_end(struct reading *reading, bool whole, struct iso_recorder_session *session)
+{
+    char key[KEY_MOST];
+    bool is_absent;
+    if (reading->mode == READING_NOTHING)
+        return;
+    if (reading->failed) {
+        reading->reason = REASON_VALUE;
+        reading->operations = 0; /* the caller takes back what there was */
+        return;
+    }
+    if (reading->mode == READING_POINT && !reading->rows && whole && !reading->is_partial) {
+        if (put_key(reading, &reading->sources[0], NULL, true, key, &is_absent)) {
+            iso_recorder_read_no_row(session, key);
+            reading->operations++;
+        }
+    } else if (reading->mode == READING_POINTS && whole) {
+        record_absent(reading, session);
+    } else if (reading->mode >= READING_SET) {
+        bool cut = !whole || reading->rows > READING_ROWS;
+        if (!reading->has_begun)
+            begin_query(reading, session);
+        if (cut && reading->mode != READING_SET) {
+            reading->reason = REASON_VALUE;
+            return;
+        }
+        if (cut)
+            iso_recorder_query_partial(session);
+        iso_recorder_query_end(session);
+        reading->operations++;
+    }
+}

@@ -1,0 +1,382 @@
+#include "observe/observed_private.h"
+
+#include "base/memory.h"
+
+enum { TAG_MOST = 64 };
+
+bool observed_server_takes(struct observed *observed, char type)
+{
+    const struct entry *entry = observed_head(observed);
+    return entry && entry->own && !strchr("NAS", type);
+}
+
+static bool read_fields(struct result_fields *fields, const struct wire_piece *piece)
+{
+    struct wire_cursor cursor = wire_cursor(piece->body, piece->size);
+    uint32_t count = wire_u16(&cursor);
+    fields->count = 0;
+    ISO_RESERVE(fields->list, count, fields->capacity);
+    for (uint32_t i = 0; i < count && !cursor.bad; i++) {
+        struct result_field *field = &fields->list[fields->count++];
+        wire_text(&cursor);
+        field->table = wire_u32(&cursor);
+        field->column = (int16_t)wire_u16(&cursor);
+        field->type = wire_u32(&cursor);
+        wire_u16(&cursor);
+        wire_u32(&cursor);
+        field->is_binary = wire_u16(&cursor) == 1;
+    }
+    if (cursor.bad)
+        fields->count = 0;
+    return !cursor.bad;
+}
+
+static void copy_fields(struct result_fields *to, const struct result_fields *from)
+{
+    ISO_RESERVE(to->list, from->count, to->capacity);
+    if (from->count)
+        memcpy(to->list, from->list, from->count * sizeof *from->list);
+    to->count = from->count;
+}
+
+static struct wire_cursor body_of(const struct entry *entry)
+{
+    return wire_cursor((const uint8_t *)entry->bytes.bytes, entry->bytes.used ? (uint32_t)entry->bytes.used - 1 : 0);
+}
+
+static void end_parse(struct observed *observed, struct entry *entry)
+{
+    struct wire_cursor cursor = body_of(entry);
+    const char *name = wire_text(&cursor);
+    struct prepared *prepared = observed_find_prepared(observed, name);
+    if (prepared)
+        observed_drop_prepared(observed, prepared);
+    if (observed->prepared_count == NAMES_MOST) {
+        observed_lose(observed);
+        return;
+    }
+    ISO_GROW(observed->prepared, observed->prepared_count, observed->prepared_capacity);
+    observed->prepared[observed->prepared_count++] =
+        (struct prepared){iso_copy_text(name, strlen(name)), observed_text_share(entry->text)};
+}
+
+static void bind_parameters(struct observed *observed, struct portal *portal, struct wire_cursor *cursor)
+{
+    uint16_t formats[256], format_count = wire_u16(cursor);
+    struct parameters *parameters = &portal->parameters;
+    for (uint32_t i = 0; i < format_count; i++) {
+        uint16_t format = wire_u16(cursor);
+        if (i < sizeof formats / sizeof *formats)
+            formats[i] = format;
+    }
+    uint32_t count = wire_u16(cursor);
+    for (uint32_t i = 0; i < count && !cursor->bad; i++) {
+        uint32_t size = wire_u32(cursor);
+        const uint8_t *bytes = size == UINT32_MAX ? NULL : wire_bytes(cursor, size);
+        ISO_GROW(parameters->list, parameters->count, parameters->capacity);
+        struct parameter *parameter = &parameters->list[parameters->count++];
+        *parameter = (struct parameter){.is_null = size == UINT32_MAX,
+                                        .type = i < portal->text->type_count ? portal->text->types[i] : 0,
+                                        .place = (uint32_t)parameters->values.used};
+        bool is_binary =
+            format_count == 1 ? formats[0] : i < format_count && i < sizeof formats / sizeof *formats && formats[i];
+        if (parameter->type == 705) /* unknown: as if nothing was said */
+            parameter->type = 0;
+        parameter->is_known =
+            bytes && size <= 8192 && !(is_binary && !parameter->type) &&
+            pg_value_text(parameter->type, is_binary, bytes, size, &observed->spelling, &parameters->values);
+    }
+    portal->format_count = wire_u16(cursor);
+    portal->formats = iso_allocate_zeroed(portal->format_count ? portal->format_count : 1, sizeof *portal->formats);
+    for (uint32_t i = 0; i < portal->format_count; i++)
+        portal->formats[i] = wire_u16(cursor);
+}
+
+static void end_bind(struct observed *observed, struct entry *entry)
+{
+    struct wire_cursor cursor = body_of(entry);
+    const char *name = wire_text(&cursor);
+    const struct prepared *prepared = observed_find_prepared(observed, wire_text(&cursor));
+    struct portal *portal = observed_open_portal(observed, name);
+    if (!prepared) {
+        observed_drop_portal(observed, portal);
+        return;
+    }
+    portal->text = observed_text_share(prepared->text);
+    bind_parameters(observed, portal, &cursor);
+    if (!portal->text->is_described)
+        return;
+    copy_fields(&portal->fields, &portal->text->fields);
+    for (uint32_t i = 0; i < portal->fields.count; i++)
+        portal->fields.list[i].is_binary =
+            portal->format_count == 1 ? portal->formats[0] == 1 : i < portal->format_count && portal->formats[i] == 1;
+    portal->is_described = true;
+}
+
+static void end_describe(struct observed *observed, struct entry *entry, const struct wire_piece *piece)
+{
+    struct wire_cursor cursor = body_of(entry);
+    wire_u8(&cursor);
+    const char *name = wire_text(&cursor);
+    if (entry->kind == ENTRY_DESCRIBE_STATEMENT) {
+        struct prepared *prepared = observed_find_prepared(observed, name);
+        if (prepared && piece->body)
+            prepared->text->is_described = read_fields(&prepared->text->fields, piece);
+    } else {
+        struct portal *portal = observed_find_portal(observed, name);
+        if (portal && piece->body)
+            portal->is_described = read_fields(&portal->fields, piece);
+    }
+}
+
+static void end_close(struct observed *observed, struct entry *entry)
+{
+    struct wire_cursor cursor = body_of(entry);
+    char what = (char)wire_u8(&cursor);
+    const char *name = wire_text(&cursor);
+    if (what == 'S') {
+        struct prepared *prepared = observed_find_prepared(observed, name);
+        if (prepared)
+            observed_drop_prepared(observed, prepared);
+    } else {
+        struct portal *portal = observed_find_portal(observed, name);
+        if (portal)
+            observed_drop_portal(observed, portal);
+    }
+}
+
+/* The statement of the message that is answered has begun. */
+static bool start(struct observed *observed, struct entry *entry)
+{
+    if (entry->kind == ENTRY_QUERY) {
+        observed_begin_statement(observed, entry->text, entry->place, NULL);
+        return true;
+    }
+    struct wire_cursor cursor = body_of(entry);
+    struct portal *portal = observed_find_portal(observed, wire_text(&cursor));
+    if (!portal) {
+        observed_lose(observed);
+        return false;
+    }
+    if (!observed->runs) {
+        observed_begin_statement(observed, portal->text, 0, portal);
+        if (portal->is_described)
+            observed_begin_rows(observed, &portal->fields);
+    }
+    return true;
+}
+
+static void take_description(struct observed *observed, struct entry *entry, const struct wire_piece *piece)
+{
+    if (entry->kind != ENTRY_QUERY) {
+        end_describe(observed, entry, piece);
+        observed_pop(observed);
+    } else if (start(observed, entry) && piece->body && read_fields(&observed->fields, piece)) {
+        observed_begin_rows(observed, &observed->fields);
+    }
+}
+
+static void take_row(struct observed *observed, struct entry *entry, const struct wire_piece *piece)
+{
+    if (!observed->runs && !start(observed, entry))
+        return;
+    if (observed->reading.mode != READING_NOTHING)
+        reading_row(&observed->reading, wire_cursor(piece->body, piece->size), observed->session);
+}
+
+static void take_completion(struct observed *observed, struct entry *entry, const struct wire_piece *piece)
+{
+    char tag[TAG_MOST] = "";
+    if (!start(observed, entry))
+        return;
+    if (piece->body && piece->type == 'C')
+        for (uint32_t i = 0; i < piece->size && i < TAG_MOST - 1 && piece->body[i]; i++)
+            tag[i] = (char)piece->body[i], tag[i + 1] = 0;
+    observed_end_statement(observed, tag, piece->type == 'C');
+    if (entry->kind == ENTRY_QUERY)
+        entry->place++;
+    else
+        observed_pop(observed);
+}
+
+static void take_error(struct observed *observed, struct entry *entry)
+{
+    if (entry->kind == ENTRY_QUERY) {
+        observed_begin_statement(observed, entry->text, entry->place, NULL);
+        observed_fail_statement(observed);
+        return;
+    }
+    if (entry->kind == ENTRY_EXECUTE && !observed->runs) {
+        struct wire_cursor cursor = body_of(entry);
+        struct portal *portal = observed_find_portal(observed, wire_text(&cursor));
+        if (portal)
+            observed_begin_statement(observed, portal->text, 0, portal);
+    }
+    observed_fail_statement(observed);
+    observed_pop_to_sync(observed);
+}
+
+static void become_idle(struct observed *observed, const struct wire_piece *piece)
+{
+    struct transaction *transaction = &observed->transaction;
+    observed->status = piece->body && piece->size ? (char)*piece->body : 0;
+    observed->copies = false;
+    if (observed->status == 'I' && transaction->state == TRANSACTION_OPEN) {
+        /* It ended without its COMMIT being understood. */
+        observed_end_transaction(observed, transaction->has_failed ? OUTCOME_ABORTED : OUTCOME_UNKNOWN);
+    } else if (observed->status == 'I' && transaction->state == TRANSACTION_IMPLICIT) {
+        observed_end_transaction(observed, transaction->has_failed ? OUTCOME_ABORTED : OUTCOME_COMMITTED);
+    } else if (observed->status != 'I' && transaction->state != TRANSACTION_OPEN) {
+        observed_lose(observed); /* a transaction whose beginning was not seen */
+    }
+}
+
+static void take_setting(struct observed *observed, const struct wire_piece *piece)
+{
+    struct wire_cursor cursor = wire_cursor(piece->body, piece->size);
+    const char *name = wire_text(&cursor), *value = wire_text(&cursor);
+    if (!strcmp(name, "standard_conforming_strings"))
+        observed->backslashes = strcmp(value, "on") != 0;
+    else if (!strcmp(name, "client_encoding"))
+        observed->spelling.is_utf8 = !strcmp(value, "UTF8");
+    else if (!strcmp(name, "DateStyle"))
+        observed->spelling.is_iso = !strncmp(value, "ISO", 3);
+    else if (!strcmp(name, "TimeZone"))
+        observed->spelling.is_utc = !strcmp(value, "UTC") || !strcmp(value, "Etc/UTC") || !strcmp(value, "GMT");
+    else if (!strcmp(name, "in_hot_standby"))
+        observed->is_standby = !strcmp(value, "on");
+}
+
+static void take_ready(struct observed *observed, const struct wire_piece *piece)
+{
+    struct entry *entry = observed_head(observed);
+    if (!observed->is_ready) {
+        observed->is_ready = true;
+        observed->status = 'I';
+        return;
+    }
+    if (!entry || (entry->kind != ENTRY_QUERY && entry->kind != ENTRY_SYNC && entry->kind != ENTRY_FUNCTION)) {
+        observed_lose(observed);
+        return;
+    }
+    if (entry->kind == ENTRY_FUNCTION)
+        observed->transaction.may_write = true;
+    observed_pop(observed);
+    become_idle(observed, piece);
+}
+
+/* Whether a message of the server can answer what it has to answer now. */
+static bool fits(char type, enum entry_kind kind)
+{
+    bool runs = kind == ENTRY_QUERY || kind == ENTRY_EXECUTE;
+    switch (type) {
+    case '1':
+        return kind == ENTRY_PARSE;
+    case '2':
+        return kind == ENTRY_BIND;
+    case '3':
+        return kind == ENTRY_CLOSE;
+    case 't':
+        return kind == ENTRY_DESCRIBE_STATEMENT;
+    case 'n':
+        return kind == ENTRY_DESCRIBE_STATEMENT || kind == ENTRY_DESCRIBE_PORTAL;
+    case 'T':
+        return kind == ENTRY_QUERY || kind == ENTRY_DESCRIBE_STATEMENT || kind == ENTRY_DESCRIBE_PORTAL;
+    case 's':
+        return kind == ENTRY_EXECUTE;
+    case 'V':
+        return kind == ENTRY_FUNCTION;
+    case 'Z':
+        return kind == ENTRY_QUERY || kind == ENTRY_SYNC || kind == ENTRY_FUNCTION;
+    case 'D':
+    case 'C':
+    case 'I':
+    case 'G':
+    case 'H':
+    case 'W':
+    case 'd':
+    case 'c':
+        return runs;
+    default:
+        return true;
+    }
+}
+
+static void answer(struct observed *observed, struct entry *entry, const struct wire_piece *piece)
+{
+    switch (piece->type) {
+    case '1':
+        end_parse(observed, entry);
+        observed_pop(observed);
+        break;
+    case '2':
+        end_bind(observed, entry);
+        observed_pop(observed);
+        break;
+    case '3':
+        end_close(observed, entry);
+        observed_pop(observed);
+        break;
+    case 'n':
+        observed_pop(observed);
+        break;
+    case 'T':
+        take_description(observed, entry, piece);
+        break;
+    case 'D':
+        take_row(observed, entry, piece);
+        break;
+    case 'C':
+    case 's':
+        take_completion(observed, entry, piece);
+        break;
+    case 'I':
+        if (entry->kind == ENTRY_EXECUTE)
+            observed_pop(observed);
+        break;
+    case 'G':
+        start(observed, entry);
+        if (entry->kind == ENTRY_EXECUTE)
+            observed_begin_copy(observed);
+        break;
+    case 'E':
+        take_error(observed, entry);
+        break;
+    default:
+        break;
+    }
+}
+
+void observed_server(struct observed *observed, const struct wire_piece *piece)
+{
+    struct entry *entry = observed_head(observed);
+    if (piece->type == 'S' && piece->body) {
+        take_setting(observed, piece);
+        return;
+    }
+    if (strchr("NARKSv", piece->type))
+        return;
+    if (entry && entry->own) {
+        if (fits(piece->type, entry->kind) || piece->type == 'E')
+            observed_answer_own(observed, piece);
+        else
+            observed_lose(observed);
+        return;
+    }
+    if (observed->is_lost)
+        return;
+    while (entry && entry->kind == ENTRY_COPIED) {
+        observed_pop(observed);
+        entry = observed_head(observed);
+    }
+    if (piece->type == 'Z') {
+        take_ready(observed, piece);
+    } else if (!entry) {
+        if (piece->type != 'E' && observed->is_ready) /* a connection that is ended from outside says why */
+            observed_lose(observed);
+    } else if (!fits(piece->type, entry->kind)) {
+        observed_lose(observed);
+    } else {
+        answer(observed, entry, piece);
+    }
+}

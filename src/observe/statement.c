@@ -1,0 +1,266 @@
+#define _GNU_SOURCE
+#include "observe/observed_private.h"
+
+#include <stdlib.h>
+
+static void refresh_catalog(struct observed *observed)
+{
+    if (observed->catalog && observed->catalog->generation == observed->database->generation)
+        return;
+    catalog_release(observed->catalog);
+    observed->catalog = observe_catalog(observed->world->shared, observed->database);
+}
+
+void observed_begin_statement(struct observed *observed, struct text *text, uint32_t place, struct portal *portal)
+{
+    if (observed->runs)
+        return;
+    observed->runs = true;
+    observed->fails = observed->has_fields = false;
+    observed->passed = REASON_NONE;
+    observed_text_release(observed->text);
+    observed->text = observed_text_share(text);
+    observed->shape = text->shape;
+    observed->portal = portal;
+    struct plan *plan = text->plan;
+    static const struct plan_statement unknown = {
+        .reason = REASON_SYNTAX, .may_write = true, .takes_snapshot = true, .may_set = true};
+    observed->statement = place < plan->count ? &plan->statements[place] : &unknown;
+    refresh_catalog(observed);
+    observed->input =
+        (struct statement_input){observed->statement, &text->constants, portal ? &portal->parameters : NULL,
+                                 observed->catalog, &observed->spelling};
+    struct transaction *transaction = &observed->transaction;
+    if (transaction->state == TRANSACTION_NONE && observed->statement->kind != PLAN_BEGIN)
+        observed_begin_transaction(observed, TRANSACTION_IMPLICIT, ISOLATION_UNKNOWN);
+    transaction->statements++;
+    observed->mark = iso_recorder_mark(observed->session);
+    observed->reading.mode = READING_NOTHING;
+    observed->reading.reason = observed->statement->reason;
+    observed->reading.operations = 0;
+    observed->starts = true;
+    if (portal && portal->has_run)
+        observed->starts = false;
+}
+
+/* May the rows of a portal or cursor be recorded now, as if they were read now? */
+static bool reads_as_of_now(const struct observed *observed, const struct portal *portal)
+{
+    const struct transaction *transaction = &observed->transaction;
+    if (portal->writes != transaction->writes)
+        return false;
+    return transaction->isolation >= ISOLATION_REPEATABLE_READ || portal->serial == transaction->serial;
+}
+
+/* What FETCH reads is what the cursor's query reads. */
+static bool take_cursor(struct observed *observed)
+{
+    struct portal *cursor = observed_find_portal(observed, observed->statement->name);
+    if (observed->transaction.state != TRANSACTION_OPEN) {
+        observed->passed = REASON_HOLD;
+        return false;
+    }
+    if (!cursor || !cursor->is_cursor || !reads_as_of_now(observed, cursor)) {
+        observed->passed = REASON_CURSOR;
+        return false;
+    }
+    observed->portal = cursor;
+    observed->input.statement = NULL;
+    for (uint32_t i = 0; i < cursor->text->plan->count; i++) {
+        const struct plan_statement *statement = &cursor->text->plan->statements[i];
+        if (statement->kind == PLAN_DECLARE && !strcmp(statement->name, cursor->name))
+            observed->input.statement = statement;
+    }
+    observed->input.constants = &cursor->text->constants;
+    observed->input.parameters = &cursor->parameters;
+    return observed->input.statement;
+}
+
+void observed_begin_rows(struct observed *observed, const struct result_fields *fields)
+{
+    const struct plan_statement *statement = observed->statement;
+    bool is_fetch = statement->kind == PLAN_FETCH, plain = is_fetch || !observed->starts;
+    observed->has_fields = true;
+    if (statement->kind != PLAN_SELECT && !is_fetch)
+        return;
+    if (is_fetch && !take_cursor(observed))
+        return;
+    if (!is_fetch && observed->portal && !reads_as_of_now(observed, observed->portal)) {
+        observed->passed = REASON_CURSOR;
+        return;
+    }
+    if (observed->made_temporary && observed->input.statement->is_simple)
+        plain = true; /* a name may mean another table here */
+    reading_begin(&observed->reading, &observed->input, fields, plain);
+    if (observed->reading.saw_unknown)
+        observed->database->is_stale = true;
+}
+
+static void count_statement(struct observed *observed)
+{
+    struct observe_counts *counts = &observed->world->counts;
+    struct observe_shape *shape = observed->shape;
+    const struct reading *reading = &observed->reading;
+    enum plan_reason reason = observed->passed                      ? observed->passed
+                              : observed->fails                     ? REASON_NO_TABLE
+                              : observed->statement->counts_as_read ? reading->reason
+                                                                    : REASON_NONE;
+    if (observed->statement->counts_as_read && !observed->has_fields && !observed->passed && !observed->fails &&
+        !observed->statement->reason)
+        reason = REASON_UNDESCRIBED;
+    pthread_mutex_lock(&observed->world->lock);
+    counts->statements++;
+    shape->statements++;
+    if (observed->statement->counts_as_read && reason != REASON_NO_TABLE) {
+        counts->reads++;
+        shape->reads++;
+        counts->reasons[reason]++;
+        if (reason)
+            shape->reason = reason;
+        else if (reading->operations)
+            shape->recorded++, counts->recorded++;
+        else
+            shape->recorded++, counts->empty++;
+    } else if (observed->statement->counts_as_read) {
+        counts->reasons[REASON_NO_TABLE]++;
+    }
+    pthread_mutex_unlock(&observed->world->lock);
+}
+
+static uint64_t rows_of(const char *tag)
+{
+    const char *space = strrchr(tag, ' ');
+    return space ? strtoull(space + 1, NULL, 10) : 0;
+}
+
+static void end_write(struct observed *observed, const char *tag)
+{
+    char key[2048];
+    bool deletes, alone = false;
+    uint64_t rows = rows_of(tag);
+    observed->transaction.writes++;
+    if (observed->transaction.state != TRANSACTION_OPEN)
+        return;
+    bool is_listed =
+        rows == 1 && !observed->made_temporary && written_row(&observed->input, key, sizeof key, &deletes, &alone);
+    observed->transaction.writes_more |= !is_listed || !alone;
+    if (!is_listed)
+        return;
+    if (deletes)
+        iso_recorder_delete(observed->session, key);
+    else
+        iso_recorder_write_row(observed->session, key, NULL, NULL, 0);
+}
+
+static void end_control(struct observed *observed, const char *tag)
+{
+    const struct plan_statement *statement = observed->statement;
+    struct transaction *transaction = &observed->transaction;
+    enum isolation isolation = transaction->takes_default ? ISOLATION_UNKNOWN : transaction->isolation;
+    switch (statement->kind) {
+    case PLAN_BEGIN:
+        if (transaction->state != TRANSACTION_OPEN) /* within one it is a warning */
+            observed_begin_transaction(observed, TRANSACTION_OPEN, statement->isolation);
+        break;
+    case PLAN_COMMIT:
+    case PLAN_ROLLBACK:
+        if (transaction->state != TRANSACTION_OPEN)
+            break;
+        observed_end_transaction(observed, strcmp(tag, "COMMIT") ? OUTCOME_ABORTED : OUTCOME_COMMITTED);
+        if (statement->chains)
+            observed_begin_transaction(observed, TRANSACTION_OPEN, isolation);
+        break;
+    case PLAN_PREPARE:
+        if (transaction->state == TRANSACTION_OPEN)
+            observed_end_transaction(observed, strcmp(tag, "ROLLBACK") ? OUTCOME_UNKNOWN : OUTCOME_ABORTED);
+        break;
+    case PLAN_SAVEPOINT:
+        observed_set_savepoint(observed, statement->name);
+        break;
+    case PLAN_RELEASE:
+    case PLAN_ROLLBACK_TO:
+        observed_return_to_savepoint(observed, statement->name, statement->kind == PLAN_RELEASE);
+        break;
+    case PLAN_SET:
+        if (statement->sets_default)
+            observed->by_default = statement->isolation ? statement->isolation : observed->by_default;
+        else if (statement->isolation) {
+            transaction->isolation = statement->isolation;
+            transaction->takes_default = false;
+        }
+        break;
+    case PLAN_DECLARE: {
+        struct portal *cursor = observed_open_portal(observed, statement->name);
+        cursor->text = observed_text_share(observed->text);
+        cursor->is_cursor = true;
+        break;
+    }
+    case PLAN_CLOSE: {
+        struct portal *cursor =
+            statement->name && *statement->name ? observed_find_portal(observed, statement->name) : NULL;
+        if (cursor)
+            observed_drop_portal(observed, cursor);
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+static bool changes_spelling(const struct plan_statement *statement)
+{
+    const PgQuery__VariableSetStmt *set =
+        statement->kind == PLAN_SET && statement->node ? statement->node->variable_set_stmt : NULL;
+    return set && (strcasestr(set->name, "float") || strcasestr(set->name, "bytea") || strcasestr(set->name, "xml"));
+}
+
+void observed_end_statement(struct observed *observed, const char *tag, bool whole)
+{
+    const struct plan_statement *statement = observed->statement;
+    struct transaction *transaction = &observed->transaction;
+    reading_end(&observed->reading, whole, observed->session);
+    if (observed->reading.mode != READING_NOTHING && observed->reading.reason)
+        iso_recorder_rollback_to(observed->session, observed->mark);
+    transaction->operations += observed->reading.operations;
+    count_statement(observed);
+    transaction->may_write |= statement->may_write;
+    transaction->saw_snapshot |= statement->takes_snapshot;
+    if (statement->kind != PLAN_FETCH && statement->kind != PLAN_DECLARE)
+        transaction->serial++;
+    if (observed->portal && !observed->portal->is_cursor)
+        observed->portal->serial = transaction->serial, observed->portal->has_run = true;
+    if (statement->kind == PLAN_WRITE)
+        end_write(observed, tag);
+    else if (statement->may_write) {
+        transaction->writes++;
+        transaction->writes_more = true;
+    }
+    if (statement->is_ddl) {
+        observed->database->is_stale = true;
+        observed->made_temporary |= strcasestr(observed->shape->shape, "TEMP") != NULL;
+    }
+    if (statement->may_set)
+        observed->by_default = ISOLATION_UNKNOWN;
+    if (changes_spelling(statement))
+        observed->spelling.keeps_floats = false;
+    observed->runs = false;
+    end_control(observed, tag);
+}
+
+void observed_fail_statement(struct observed *observed)
+{
+    observed->fails = true;
+    observed->reading.mode = READING_NOTHING;
+    if (observed->runs) {
+        iso_recorder_rollback_to(observed->session, observed->mark);
+        observed->transaction.saw_snapshot |= observed->statement->takes_snapshot;
+        observed->transaction.may_write |= observed->statement->may_write;
+        observed->reading.operations = 0;
+        count_statement(observed);
+        if (observed->transaction.state == TRANSACTION_OPEN &&
+            (observed->statement->kind == PLAN_COMMIT || observed->statement->kind == PLAN_PREPARE))
+            observed_end_transaction(observed, OUTCOME_ABORTED);
+    }
+    observed->runs = false;
+    observed->transaction.has_failed = true;
+}

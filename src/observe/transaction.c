@@ -1,0 +1,71 @@
+#include "observe/observed_private.h"
+
+#include "base/memory.h"
+
+enum { SAVEPOINTS_MOST = 256 };
+
+void observed_forget_savepoints(struct observed *observed, uint32_t from)
+{
+    while (observed->savepoint_count > from)
+        iso_free(observed->savepoints[--observed->savepoint_count].name);
+}
+
+void observed_begin_transaction(struct observed *observed, enum transaction_state state, enum isolation isolation)
+{
+    observed->transaction = (struct transaction){
+        .state = state, .takes_default = !isolation, .isolation = isolation ? isolation : observed->by_default};
+    observed_forget_savepoints(observed, 0);
+    iso_recorder_begin(observed->session);
+}
+
+void observed_end_transaction(struct observed *observed, enum outcome outcome)
+{
+    struct transaction *transaction = &observed->transaction;
+    struct observe_counts *counts = &observed->world->counts;
+    bool is_open = transaction->state == TRANSACTION_OPEN;
+    bool is_single = transaction->state == TRANSACTION_IMPLICIT && transaction->statements == 1 &&
+                     transaction->operations && outcome == OUTCOME_COMMITTED;
+    if (is_open && outcome == OUTCOME_COMMITTED && transaction->may_write && !transaction->xid_known) {
+        observed_count_one(observed, &counts->unidentified);
+    } else if ((is_open || is_single) && observed->world->shared->needs_position && !transaction->has_position) {
+        observed_count_one(observed, &counts->unplaced);
+    } else if (is_open || is_single) {
+        observed_count_one(observed, is_single                    ? &counts->single
+                                     : outcome == OUTCOME_ABORTED ? &counts->aborted
+                                                                  : &counts->transactions);
+        if (outcome == OUTCOME_COMMITTED)
+            iso_recorder_commit(observed->session);
+        else if (outcome == OUTCOME_ABORTED)
+            iso_recorder_abort(observed->session);
+        else
+            iso_recorder_unknown(observed->session);
+    }
+    *transaction = (struct transaction){.state = TRANSACTION_NONE};
+    observed_forget_savepoints(observed, 0);
+    observed_drop_portals(observed);
+}
+
+void observed_set_savepoint(struct observed *observed, const char *name)
+{
+    if (observed->savepoint_count == SAVEPOINTS_MOST) {
+        observed_lose(observed);
+        return;
+    }
+    ISO_GROW(observed->savepoints, observed->savepoint_count, observed->savepoint_capacity);
+    observed->savepoints[observed->savepoint_count++] =
+        (struct savepoint){iso_copy_text(name, strlen(name)), iso_recorder_mark(observed->session)};
+}
+
+void observed_return_to_savepoint(struct observed *observed, const char *name, bool releases)
+{
+    for (uint32_t i = observed->savepoint_count; i-- > 0;) {
+        if (strcmp(observed->savepoints[i].name, name))
+            continue;
+        if (!releases)
+            iso_recorder_rollback_to(observed->session, observed->savepoints[i].mark);
+        observed->transaction.has_failed &= releases;
+        observed->transaction.writes += !releases;
+        observed_forget_savepoints(observed, i + !releases);
+        return;
+    }
+}
