@@ -244,25 +244,19 @@ static void put_graph(struct page *page, const struct iso_prove_execution *execu
     iso_free(drawing);
 }
 
-/* The first that aborted, or the number of instances. Why it did so is in what it read, and no part of a cycle. */
-static uint32_t first_aborted(const struct iso_prove_execution *execution)
+/* What was locked, and what made somebody abort, are no part of a cycle. */
+static void put_no_cycle(struct page *page)
 {
-    uint32_t i = 0;
-    while (i < execution->count && !execution->aborted[i])
-        i++;
-    return i;
-}
-
-static void put_no_cycle(struct page *page, const struct iso_prove_execution *execution)
-{
-    uint32_t aborted = first_aborted(execution);
-    if (page->result->answers[ISO_PROVE_SER].outcome == ISO_IS_VIOLATED || aborted == execution->count) {
+    enum iso_outcome serial = page->result->answers[ISO_PROVE_SER].outcome;
+    if (!page->result->asked[ISO_PROVE_SER])
+        put(page, "<p>There is none of reads and writes alone.</p>\n");
+    else if (serial == ISO_IS_VIOLATED)
         put(page, "<p>There is none: this also happens when the transactions run one after another.</p>\n");
-        return;
-    }
-    prove_page_put_node(execution, aborted, &page->words);
-    put_words(page, "<p>There is none among those that committed. ",
-              " aborted because of what it read, which one after another may not show to it.</p>\n");
+    else if (serial == ISO_HOLDS)
+        put(page, "<p>There is none of reads and writes alone: when the transactions run one after another, a lock or "
+                  "what makes one of them abort keeps this from happening.</p>\n");
+    else
+        put(page, "<p>There is none of reads and writes alone.</p>\n");
 }
 
 static void put_cycle(struct page *page, const struct iso_prove_execution *execution)
@@ -271,7 +265,7 @@ static void put_cycle(struct page *page, const struct iso_prove_execution *execu
     prove_page_cycle_init(&cycle, execution);
     put(page, "<h2>The cycle</h2>\n");
     if (!cycle.count)
-        put_no_cycle(page, execution);
+        put_no_cycle(page);
     else if (page->text->used > PAGE_BYTES / 2)
         put(page, "<p class=\"dim\">There is no picture of it, as the page is large.</p>\n");
     else
