@@ -244,13 +244,28 @@ static void put_graph(struct page *page, const struct iso_prove_execution *execu
     iso_free(drawing);
 }
 
+/* What was locked, and what made somebody abort, are no part of a cycle. */
+static void put_no_cycle(struct page *page)
+{
+    enum iso_outcome serial = page->result->answers[ISO_PROVE_SER].outcome;
+    if (!page->result->asked[ISO_PROVE_SER])
+        put(page, "<p>There is none of reads and writes alone.</p>\n");
+    else if (serial == ISO_IS_VIOLATED)
+        put(page, "<p>There is none: this also happens when the transactions run one after another.</p>\n");
+    else if (serial == ISO_HOLDS)
+        put(page, "<p>There is none of reads and writes alone: when the transactions run one after another, a lock or "
+                  "what makes one of them abort keeps this from happening.</p>\n");
+    else
+        put(page, "<p>There is none of reads and writes alone.</p>\n");
+}
+
 static void put_cycle(struct page *page, const struct iso_prove_execution *execution)
 {
     struct prove_page_cycle cycle;
     prove_page_cycle_init(&cycle, execution);
     put(page, "<h2>The cycle</h2>\n");
     if (!cycle.count)
-        put(page, "<p>There is none: this also happens when the transactions run one after another.</p>\n");
+        put_no_cycle(page);
     else if (page->text->used > PAGE_BYTES / 2)
         put(page, "<p class=\"dim\">There is no picture of it, as the page is large.</p>\n");
     else

@@ -249,8 +249,6 @@ struct value value_condition(struct lowering *lowering, uint32_t at); /* NONE: f
 struct value value_choose(struct lowering *lowering, uint32_t condition, struct value a, struct value b);
 /* True, and not NULL. */
 uint32_t truth_of(struct lowering *lowering, const struct value *value);
-/* a = b */
-struct value compare_equal(struct lowering *lowering, struct value a, struct value b, size_t place);
 /* As an int or a bigint, which fails where it is out of range. */
 void fit(struct lowering *lowering, struct value *value, enum type type);
 bool types_meet(enum type one, enum type other);
@@ -258,12 +256,56 @@ const char *type_name(enum type type);
 void hull(struct interval *interval, int64_t low, int64_t high);
 uint32_t text_number(struct lowering *lowering, const char *text);
 
+/* ---- tree.c; also refuse_node and location_of ---- */
+
+const char *name_of(const PgQuery__Node *string);
+/* Calls `visit` for each node below a message; below those of which it says so. */
+void each_node(const ProtobufCMessage *message, bool (*visit)(void *with, const PgQuery__Node *node), void *with);
+
+/* ---- name.c ---- */
+
+/* The column that a name is of, in how many entries it was found. */
+struct named {
+    struct entry *entry;
+    uint32_t column, found;
+};
+void prove_sql_find_named(struct named *named, const struct from *from, const char *alias, const char *name);
+/* The parts of a name; false: it has another form. */
+bool prove_sql_names_of(const PgQuery__ColumnRef *reference, const char **alias, const char **name);
+struct value prove_sql_lower_reference(struct lowering *lowering, const struct scope *scope,
+                                       const PgQuery__ColumnRef *reference);
+struct table *find_table(struct lowering *lowering, const PgQuery__RangeVar *range);
+uint32_t find_column(const struct table *table, const char *name);
+struct value read_column(struct lowering *lowering, const struct entry *entry, uint32_t column);
+uint32_t presence(struct lowering *lowering, const struct table *table, uint32_t row);
+uint32_t rows_of(const struct table *table);
+enum type type_of(struct lowering *lowering, const PgQuery__TypeName *name, bool *serial);
+
+/* ---- operator.c ---- */
+
+/* The nearest that 64 bits hold. */
+int64_t prove_sql_narrow(__int128 number);
+/* ADD, SUBTRACT or MULTIPLY. */
+struct value prove_sql_arithmetic(struct lowering *lowering, enum iso_prove_op op, struct value a, struct value b,
+                                  size_t place);
+struct value prove_sql_compare(struct lowering *lowering, enum iso_prove_op op, struct value a, struct value b,
+                               size_t place);
+/* a = b */
+struct value compare_equal(struct lowering *lowering, struct value a, struct value b, size_t place);
+struct value prove_sql_conjunction(struct lowering *lowering, struct value a, struct value b);
+struct value prove_sql_negation(struct lowering *lowering, struct value a);
+/* GREATEST and LEAST pass over NULL. */
+struct value prove_sql_more_of(struct lowering *lowering, struct value a, struct value b, bool greatest, size_t place);
+
 /* ---- expression.c ---- */
 
 struct value lower(struct lowering *lowering, const struct scope *scope, const PgQuery__Node *node);
 /* A WHERE: true and not NULL; what fails is added to `fails`. Without a node: true. */
 uint32_t lower_condition(struct lowering *lowering, const struct scope *scope, const PgQuery__Node *node,
                          uint32_t *fails);
+
+/* ---- query.c ---- */
+
 /* A FROM as entries of a scope, of which rows are still to be chosen; conditions of JOINs are added. */
 struct from {
     struct entry *entries;
@@ -277,20 +319,22 @@ void close_from(struct from *from);
 void find_combos(struct lowering *lowering, const struct scope *outer, struct from *from, struct combos *combos);
 void release_combos(struct combos *combos);
 void choose_rows(struct from *from, const struct combos *combos, uint32_t combo);
-/* Whether the conditions of a FROM let at most one row through: they fix a key of each table. */
-bool at_most_one(struct lowering *lowering, const struct from *from);
 /* Refuses what is not in the subset; true: nothing was. */
 bool plain_select(struct lowering *lowering, const PgQuery__SelectStmt *select);
+/* EXISTS, IN, or a query as a value. */
+struct value prove_sql_lower_query(struct lowering *lowering, const struct scope *outer, const PgQuery__SubLink *link);
+
+/* ---- aggregate.c ---- */
+
+bool prove_sql_is_aggregate_name(const char *name);
 bool is_aggregated(const PgQuery__SelectStmt *select);
-struct table *find_table(struct lowering *lowering, const PgQuery__RangeVar *range);
-uint32_t find_column(const struct table *table, const char *name);
-struct value read_column(struct lowering *lowering, const struct entry *entry, uint32_t column);
-uint32_t presence(struct lowering *lowering, const struct table *table, uint32_t row);
-uint32_t rows_of(const struct table *table);
-const char *name_of(const PgQuery__Node *string);
-enum type type_of(struct lowering *lowering, const PgQuery__TypeName *name, bool *serial);
-/* Calls `visit` for each node below a message; below those of which it says so. */
-void each_node(const ProtobufCMessage *message, bool (*visit)(void *with, const PgQuery__Node *node), void *with);
+struct value prove_sql_lower_aggregate(struct lowering *lowering, const struct scope *scope, const char *name,
+                                       const PgQuery__FuncCall *node);
+
+/* ---- one_row.c ---- */
+
+/* Whether the conditions of a FROM let at most one row through: they fix a key of each table. */
+bool at_most_one(struct lowering *lowering, const struct from *from);
 
 /* ---- tree of a part of the file ---- */
 
@@ -300,7 +344,7 @@ const PgQuery__Node *parse_part(struct lowering *lowering, uint32_t begin, uint3
 /* The expression that the bytes are. */
 const PgQuery__Node *parse_expression(struct lowering *lowering, uint32_t begin, uint32_t end);
 
-/* ---- statement.c ---- */
+/* ---- step.c ---- */
 
 uint32_t add_step(struct lowering *lowering, enum iso_prove_step_kind kind);
 void let(struct lowering *lowering, uint32_t local, uint32_t value);
@@ -312,15 +356,78 @@ uint32_t new_local(struct lowering *lowering, const char *what);
 struct iso_prove_block *enter(struct lowering *lowering, struct iso_prove_block *block);
 void leave_if(struct lowering *lowering, struct iso_prove_block *outer, uint32_t condition,
               const struct iso_prove_block *block, const struct iso_prove_block *otherwise);
+/* A LOCK or a WRITE of a cell; `values` of a WRITE are by column, NONE stays. */
+uint32_t prove_sql_add_access(struct lowering *lowering, enum iso_prove_step_kind kind, uint32_t table, uint32_t index,
+                              uint32_t where, const uint32_t *values);
+/* The same with a local that says whether it was done; 0 until then. */
+uint32_t prove_sql_access_told(struct lowering *lowering, enum iso_prove_step_kind kind, uint32_t table, uint32_t index,
+                               uint32_t where, const uint32_t *values);
 
+/* ---- assign.c ---- */
+
+/* Where a statement leaves its values: INTO. */
 struct target {
     uint32_t variables[MOST_COLUMNS], count;
     uint32_t place;
     bool strict, given;
 };
-void lower_statement(struct lowering *lowering, const PgQuery__Node *node, const struct target *target);
 void assign(struct lowering *lowering, uint32_t variable, struct value value, uint32_t place);
+/* All values first, then all variables. */
+void prove_sql_assign_all(struct lowering *lowering, const struct target *target, struct value *values, uint32_t count);
+/* FOUND and ROW_COUNT after a statement. */
 void set_found(struct lowering *lowering, uint32_t found, uint32_t count);
+/* How many of the conditions are true; the list is used up. */
+uint32_t prove_sql_count_of(struct lowering *lowering, uint32_t *conditions, uint32_t count);
+/* `settle` of all parts. */
+struct value prove_sql_settled(struct lowering *lowering, struct value value);
+
+/* ---- row.c ---- */
+
+/* A key of a unique index as the number of its cell; `null`: it has none. */
+uint32_t prove_sql_cell_of_key(struct lowering *lowering, const struct unique *unique, const struct value *values,
+                               uint32_t *null);
+uint32_t prove_sql_is_free(struct lowering *lowering, const struct unique *unique, uint32_t cell);
+/* The condition under which a row of these values breaks NOT NULL or a CHECK, or could not be computed. */
+uint32_t prove_sql_broken(struct lowering *lowering, struct table *table, const struct value *values, const bool *set);
+/* A column may get a value: what reads give then. */
+void prove_sql_note_growth(const struct lowering *lowering, struct table *table, uint32_t column,
+                           const struct value *value);
+/* A row's columns as a WRITE takes them; NONE stays. */
+void prove_sql_row_values(struct lowering *lowering, const struct table *table, const struct value *values,
+                          const bool *set, uint32_t *list);
+/* To the column's type; false: refused. */
+bool prove_sql_convert(struct lowering *lowering, const struct column *column, struct value *value, size_t place);
+/* The values of RETURNING, of a row that is written. */
+const struct value *prove_sql_returned(struct lowering *lowering, struct table *table, PgQuery__Node *const *list,
+                                       size_t count, const struct value *row, struct value *values);
+
+/* ---- select.c, insert.c, change.c ---- */
+
+/* The expression of a SELECT's or a RETURNING's target; NULL: refused. */
+const PgQuery__Node *prove_sql_target_of(struct lowering *lowering, const PgQuery__Node *node);
+void prove_sql_lower_select(struct lowering *lowering, const PgQuery__SelectStmt *select, const struct target *target);
+void prove_sql_lower_insert(struct lowering *lowering, const PgQuery__InsertStmt *insert, const struct target *target);
+
+/* An UPDATE or a DELETE. */
+struct change {
+    struct table *table;
+    const char *alias;
+    const PgQuery__Node *where;
+    PgQuery__Node *const *sets; /* of UPDATE */
+    size_t set_count;
+    bool deletes;
+    const struct target *target;
+    PgQuery__Node *const *returning;
+    size_t returning_count;
+    struct value *given;
+};
+/* `other`: it has a FROM, USING or WITH, too. */
+void prove_sql_lower_change(struct lowering *lowering, struct change *change, const PgQuery__RangeVar *relation,
+                            bool other);
+
+/* ---- statement.c ---- */
+
+void lower_statement(struct lowering *lowering, const PgQuery__Node *node, const struct target *target);
 
 /* ---- body.c ---- */
 

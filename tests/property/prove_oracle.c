@@ -187,12 +187,15 @@ static bool explains(const struct iso_prove_result *result, enum iso_prove_level
     struct prove_page_cycle cycle;
     struct iso_text words = {0};
     prove_page_cycle_init(&cycle, execution);
-    bool good = cycle.count || result->answers[ISO_PROVE_SER].outcome == ISO_IS_VIOLATED;
+    bool is_free = result->locks; /* locks, and what makes somebody abort, are no part of a cycle */
+    for (uint32_t i = 0; i < execution->count; i++)
+        is_free |= execution->aborted[i];
+    bool good = cycle.count || is_free || result->answers[ISO_PROVE_SER].outcome == ISO_IS_VIOLATED;
     for (uint32_t i = 0; i < cycle.count; i++)
         good = good && cycle.list[i].to == cycle.list[(i + 1) % cycle.count].from;
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
         if (i != level && result->answers[i].outcome == ISO_HOLDS && iso_prove_level_implies(i, level))
-            good = good && prove_page_put_axiom(execution, i, &words);
+            good = good && (prove_page_put_axiom(execution, i, &words) || is_free);
     prove_page_cycle_release(&cycle);
     iso_text_release(&words);
     return good;

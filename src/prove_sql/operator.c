@@ -1,0 +1,133 @@
+/* Operators on values: NULL if one of both is, but for AND; bounds are carried along, and what they decide is no
+ * expression any more. */
+#include "prove_sql/lower_private.h"
+
+static uint32_t null_of(struct lowering *lowering, const struct value *a, const struct value *b)
+{
+    return either(lowering, a->null, b->null);
+}
+
+static bool is_number(const struct value *value)
+{
+    return value->type == TYPE_INT || value->type == TYPE_BIGINT || value->type == TYPE_NULL;
+}
+
+int64_t prove_sql_narrow(__int128 number)
+{
+    return number > INT64_MAX ? INT64_MAX : number < INT64_MIN ? INT64_MIN : (int64_t)number;
+}
+
+struct value prove_sql_arithmetic(struct lowering *lowering, enum iso_prove_op op, struct value a, struct value b,
+                                  size_t place)
+{
+    if (!is_number(&a) || !is_number(&b)) {
+        refuse(lowering, place, "arithmetic with %s and %s", type_name(a.type), type_name(b.type));
+        return value_null(lowering);
+    }
+    if (a.type == TYPE_NULL || b.type == TYPE_NULL)
+        return value_null(lowering);
+    struct value value = {.null = null_of(lowering, &a, &b), .fails = either(lowering, a.fails, b.fails)};
+    __int128 ends[4];
+    if (op == ISO_PROVE_MULTIPLY) {
+        ends[0] = (__int128)a.low * b.low;
+        ends[1] = (__int128)a.low * b.high;
+        ends[2] = (__int128)a.high * b.low;
+        ends[3] = (__int128)a.high * b.high;
+    } else {
+        int64_t sign = op == ISO_PROVE_ADD ? 1 : -1;
+        ends[0] = ends[2] = (__int128)a.low + (sign > 0 ? (__int128)b.low : -(__int128)b.high);
+        ends[1] = ends[3] = (__int128)a.high + (sign > 0 ? (__int128)b.high : -(__int128)b.low);
+    }
+    __int128 low = ends[0], high = ends[0];
+    for (int i = 1; i < 4; i++) {
+        low = ends[i] < low ? ends[i] : low;
+        high = ends[i] > high ? ends[i] : high;
+    }
+    value.low = prove_sql_narrow(low);
+    value.high = prove_sql_narrow(high);
+    value.at = make(lowering, op, a.at, b.at, NONE);
+    fit(lowering, &value, a.type == TYPE_BIGINT || b.type == TYPE_BIGINT ? TYPE_BIGINT : TYPE_INT);
+    return value;
+}
+
+/* What the bounds show already: 1, 0, or -1 for neither. */
+static int known_order(enum iso_prove_op op, const struct value *a, const struct value *b)
+{
+    switch (op) {
+    case ISO_PROVE_EQUAL:
+        return a->low > b->high || a->high < b->low ? 0 : -1;
+    case ISO_PROVE_UNEQUAL:
+        return a->low > b->high || a->high < b->low ? 1 : -1;
+    case ISO_PROVE_LESS:
+        return a->high < b->low ? 1 : a->low >= b->high ? 0 : -1;
+    case ISO_PROVE_LESS_EQUAL:
+        return a->high <= b->low ? 1 : a->low > b->high ? 0 : -1;
+    case ISO_PROVE_GREATER:
+        return a->low > b->high ? 1 : a->high <= b->low ? 0 : -1;
+    default:
+        return a->low >= b->high ? 1 : a->high < b->low ? 0 : -1;
+    }
+}
+
+struct value prove_sql_compare(struct lowering *lowering, enum iso_prove_op op, struct value a, struct value b,
+                               size_t place)
+{
+    bool equality = op == ISO_PROVE_EQUAL || op == ISO_PROVE_UNEQUAL;
+    if (!types_meet(a.type, b.type) || (!equality && (a.type == TYPE_TEXT || b.type == TYPE_TEXT))) {
+        refuse(lowering, place, "a comparison of %s and %s%s", type_name(a.type), type_name(b.type),
+               a.type == TYPE_TEXT && b.type == TYPE_TEXT ? ": of texts only equality is known" : "");
+        return value_null(lowering);
+    }
+    struct value value = {.type = TYPE_BOOLEAN,
+                          .null = null_of(lowering, &a, &b),
+                          .low = 0,
+                          .high = 1,
+                          .fails = either(lowering, a.fails, b.fails)};
+    int known = known_order(op, &a, &b);
+    value.at = known >= 0 ? make_constant(lowering, known) : make(lowering, op, a.at, b.at, NONE);
+    return value;
+}
+
+struct value compare_equal(struct lowering *lowering, struct value a, struct value b, size_t place)
+{
+    return prove_sql_compare(lowering, ISO_PROVE_EQUAL, a, b, place);
+}
+
+struct value prove_sql_conjunction(struct lowering *lowering, struct value a, struct value b)
+{
+    uint32_t true_a = truth_of(lowering, &a), true_b = truth_of(lowering, &b);
+    struct value value = value_condition(lowering, both(lowering, true_a, true_b));
+    value.fails = either(lowering, a.fails, b.fails);
+    uint32_t null = null_of(lowering, &a, &b);
+    if (null != NONE) { /* neither is false */
+        uint32_t maybe = both(lowering, either(lowering, true_a, a.null), either(lowering, true_b, b.null));
+        value.null = both(lowering, null, maybe);
+    }
+    return value;
+}
+
+struct value prove_sql_negation(struct lowering *lowering, struct value a)
+{
+    uint32_t fails = a.fails, null = a.null;
+    a = value_condition(lowering, inverse(lowering, both(lowering, a.at, make_constant(lowering, 1))));
+    a.fails = fails;
+    a.null = null;
+    return a;
+}
+
+/* GREATEST and LEAST pass over NULL. */
+struct value prove_sql_more_of(struct lowering *lowering, struct value a, struct value b, bool greatest, size_t place)
+{
+    struct value wins =
+        prove_sql_compare(lowering, greatest ? ISO_PROVE_GREATER_EQUAL : ISO_PROVE_LESS_EQUAL, a, b, place);
+    uint32_t first = either(lowering, truth_of(lowering, &wins), both(lowering, b.null, inverse(lowering, a.null)));
+    struct value value = value_choose(lowering, first, a, b);
+    value.fails = either(lowering, a.fails, b.fails);
+    value.null = both(lowering, a.null, b.null);
+    if (a.null == NONE && b.null == NONE) {
+        int64_t low = a.low > b.low ? a.low : b.low, high = a.high < b.high ? a.high : b.high;
+        value.low = greatest ? low : value.low;
+        value.high = greatest ? value.high : high;
+    }
+    return value;
+}
