@@ -294,8 +294,10 @@ static void lose_cells(struct aion_holding *held)
         is_lost |= held->reads.list[i].outcome == AION_HELD_LOST;
     for (uint32_t i = 0; is_lost && i < held->reads.count; i++) {
         struct aion_held_read *read = &held->reads.list[i];
+        if (read->outcome != AION_HELD_WRONG)
+            continue;
         key.at = iso_atom_text(&history->atoms, history->key_atom[read->key], buffer, &key.length);
-        if (read->outcome == AION_HELD_WRONG && iso_cell_key_row(key, &row))
+        if (iso_cell_key_row(key, &row))
             read->outcome = AION_HELD_LOST;
     }
 }

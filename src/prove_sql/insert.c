@@ -143,21 +143,13 @@ static uint32_t insert_row(struct lowering *lowering, struct table *table, const
 void prove_sql_lower_insert(struct lowering *lowering, const PgQuery__InsertStmt *insert, const struct target *target)
 {
     struct table *table = find_table(lowering, insert->relation);
-    uint32_t columns[MOST_COLUMNS], column_count = 0;
+    uint32_t columns[MOST_COLUMNS];
     if (!table)
         return;
     if (insert->with_clause || insert->override != PG_QUERY__OVERRIDING_KIND__OVERRIDING_NOT_SET)
         refuse(lowering, place_of(lowering, insert->relation->location),
                "INSERT with WITH or OVERRIDING: not in the subset that can be proved");
-    for (size_t i = 0; i < insert->n_cols && i < MOST_COLUMNS; i++) {
-        const PgQuery__ResTarget *column = insert->cols[i]->res_target;
-        columns[column_count] = find_column(table, column->name);
-        if (columns[column_count++] == NONE)
-            refuse(lowering, place_of(lowering, column->location), "table \"%s\" has no column \"%s\"", table->name,
-                   column->name);
-    }
-    for (; !insert->n_cols && column_count < table->column_count; column_count++)
-        columns[column_count] = column_count;
+    uint32_t column_count = find_insert_columns(lowering, insert, table, columns);
     const PgQuery__SelectStmt *select = insert->select_stmt ? insert->select_stmt->select_stmt : NULL;
     if (!select || !select->n_values_lists)
         refuse(lowering, place_of(lowering, insert->relation->location),

@@ -276,6 +276,9 @@ struct value prove_sql_lower_reference(struct lowering *lowering, const struct s
                                        const PgQuery__ColumnRef *reference);
 struct table *find_table(struct lowering *lowering, const PgQuery__RangeVar *range);
 uint32_t find_column(const struct table *table, const char *name);
+/* The columns that an INSERT names, or all in their order; their number, at most MOST_COLUMNS. */
+uint32_t find_insert_columns(struct lowering *lowering, const PgQuery__InsertStmt *insert, const struct table *table,
+                             uint32_t *columns);
 struct value read_column(struct lowering *lowering, const struct entry *entry, uint32_t column);
 uint32_t presence(struct lowering *lowering, const struct table *table, uint32_t row);
 uint32_t rows_of(const struct table *table);

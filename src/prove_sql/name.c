@@ -22,6 +22,22 @@ uint32_t find_column(const struct table *table, const char *name)
     return NONE;
 }
 
+uint32_t find_insert_columns(struct lowering *lowering, const PgQuery__InsertStmt *insert, const struct table *table,
+                             uint32_t *columns)
+{
+    uint32_t column_count = 0;
+    for (size_t i = 0; i < insert->n_cols && i < MOST_COLUMNS; i++) {
+        const PgQuery__ResTarget *column = insert->cols[i]->res_target;
+        columns[column_count] = find_column(table, column->name);
+        if (columns[column_count++] == NONE)
+            refuse(lowering, place_of(lowering, column->location), "table \"%s\" has no column \"%s\"", table->name,
+                   column->name);
+    }
+    for (; !insert->n_cols && column_count < table->column_count; column_count++)
+        columns[column_count] = column_count;
+    return column_count;
+}
+
 uint32_t rows_of(const struct table *table)
 {
     return table->initial_count + table->slots;

@@ -257,7 +257,7 @@ static void read_row(struct lowering *lowering, struct table *table, const uint3
 static void read_rows(struct lowering *lowering, const PgQuery__InsertStmt *insert)
 {
     struct table *table = find_table(lowering, insert->relation);
-    uint32_t columns[MOST_COLUMNS], column_count = 0;
+    uint32_t columns[MOST_COLUMNS];
     if (!table)
         return;
     size_t place = place_of(lowering, insert->relation->location);
@@ -265,15 +265,7 @@ static void read_rows(struct lowering *lowering, const PgQuery__InsertStmt *inse
     if (!select || !select->n_values_lists || insert->on_conflict_clause || insert->n_returning_list ||
         insert->with_clause || insert->override != PG_QUERY__OVERRIDING_KIND__OVERRIDING_NOT_SET)
         refuse(lowering, place, "the first rows come by INSERT INTO ... VALUES: not in the subset that can be proved");
-    for (size_t i = 0; i < insert->n_cols && i < MOST_COLUMNS; i++) {
-        const PgQuery__ResTarget *column = insert->cols[i]->res_target;
-        columns[column_count] = find_column(table, column->name);
-        if (columns[column_count++] == NONE)
-            refuse(lowering, place_of(lowering, column->location), "table \"%s\" has no column \"%s\"", table->name,
-                   column->name);
-    }
-    for (; !insert->n_cols && column_count < table->column_count; column_count++)
-        columns[column_count] = column_count;
+    uint32_t column_count = find_insert_columns(lowering, insert, table, columns);
     for (size_t i = 0; !failed(lowering) && i < select->n_values_lists; i++)
         read_row(lowering, table, columns, column_count, select->values_lists[i]->list, place);
 }

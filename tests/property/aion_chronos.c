@@ -224,8 +224,6 @@ static void shuffle(struct stream *stream)
     }
 }
 
-/* The earliest time at which something may still come: committed ones count by cts, others as soon as they
- * start. */
 /* The least commit of it and of those behind it in its session. */
 static uint64_t needed_at(const struct iso_history *history, uint32_t t)
 {
@@ -245,6 +243,8 @@ static uint64_t needed_at(const struct iso_history *history, uint32_t t)
     return least;
 }
 
+/* The earliest time at which something may still come: committed ones count by cts, others as soon as they
+ * start. */
 static uint64_t earliest_to_come(const struct stream *stream)
 {
     const struct iso_history *history = &stream->comparison->told;

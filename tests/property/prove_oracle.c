@@ -179,8 +179,8 @@ static bool read_program(struct iso_prove_program *program, const struct iso_tex
     return iso_prove_read_core(program, "random", text->bytes, text->used, 1, error) == ISO_OK;
 }
 
-/* What the page says of a violation: a cycle, unless it breaks at ser, too; and why each stronger level that holds forbids
- * it. */
+/* What the page says of a violation: a cycle, unless it breaks at ser, too. Why a stronger level forbids it is put, and not
+ * asked for: not every axiom has words for it. */
 static bool explains(const struct iso_prove_result *result, enum iso_prove_level level)
 {
     const struct iso_prove_execution *execution = &result->answers[level].execution;
@@ -193,7 +193,7 @@ static bool explains(const struct iso_prove_result *result, enum iso_prove_level
     bool good = cycle.count || is_free || result->answers[ISO_PROVE_SER].outcome == ISO_IS_VIOLATED;
     for (uint32_t i = 0; i < cycle.count; i++)
         good = good && cycle.list[i].to == cycle.list[(i + 1) % cycle.count].from;
-    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) /* not every axiom has words for it */
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
         if (i != level && result->answers[i].outcome == ISO_HOLDS && iso_prove_level_implies(i, level))
             prove_page_put_axiom(execution, i, &words);
     prove_page_cycle_release(&cycle);
