@@ -91,8 +91,12 @@ static enum relation relate(struct iso_value_type type, struct iso_json_text one
         return spelling_relate_times(type, one, other, rounds);
     case BYTES:
         return spelling_relate_bytes(type, one, other);
-    case NESTED:
-        return spelling_relate_json(type, one, other);
+    case NESTED: {
+        enum relation lists = type.kind == ISO_VALUE_JSON
+                                  ? RELATION_UNREADABLE
+                                  : spelling_relate_lists(type.kind == ISO_VALUE_LIST, one, other);
+        return lists == RELATION_UNREADABLE ? spelling_relate_json(type, one, other) : lists;
+    }
     default:
         return RELATION_OTHER;
     }
@@ -157,7 +161,7 @@ static bool may_be_one(struct iso_json_text one, struct iso_json_text other, boo
         {ISO_VALUE_TIMESTAMP, false, 6},  {ISO_VALUE_TIMESTAMP, false, 9}, {ISO_VALUE_INSTANT, false, 0},
         {ISO_VALUE_TIME, false, 3},       {ISO_VALUE_TIME, false, 6},      {ISO_VALUE_TIME, false, 9},
         {ISO_VALUE_ZONED_TIME, false, 0}, {ISO_VALUE_BYTES, false, 0},     {ISO_VALUE_UUID, false, 0}};
-    static const struct iso_value_type json = {ISO_VALUE_JSON, false, 0};
+    static const struct iso_value_type json = {ISO_VALUE_JSON, false, 0}, list = {ISO_VALUE_NESTED, false, 0};
     if (is_integer(one) && is_integer(other))
         return !only_signed && are_wrapped(one, other);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -165,7 +169,9 @@ static bool may_be_one(struct iso_json_text one, struct iso_json_text other, boo
         if (relation == RELATION_SAME || relation == RELATION_SIMILAR)
             return true;
     }
-    bool nested = is_nested(one) && is_nested(other) && relate(json, one, other, false) <= RELATION_SIMILAR;
+    bool nested =
+        is_nested(one) && is_nested(other) &&
+        (relate(json, one, other, false) <= RELATION_SIMILAR || relate(list, one, other, false) == RELATION_SAME);
     return nested || is_other_form(one, other) || spelling_is_unscaled(one, other) || are_bits(one, other);
 }
 

@@ -68,4 +68,9 @@ enum relation spelling_relate_json(struct iso_value_type type, struct iso_json_t
 /* Without white space, else as it is. */
 bool spelling_compact_json(struct iso_json_text text, struct iso_text *out);
 
+/* ---- arrays ---- */
+
+/* An array as PostgreSQL prints it, and as JSON; `plain`: its values have one spelling. Else unreadable. */
+enum relation spelling_relate_lists(bool plain, struct iso_json_text one, struct iso_json_text other);
+
 #endif
