@@ -6,11 +6,11 @@
  * would have written.
  *
  * Where a record writes a row as often as the stream changed it, what it does not list stands where it wrote the row.
- * Else such writes stand behind its other operations, since nobody says when they were written; so a read of such a key
- * may have come after the write, and is not judged where it shows one of the transaction's own values.
+ * Else it stands in front of the first statement that shows it (own.h), or behind all operations. Where not even the
+ * order of a row's changes is known, a read that shows one of the transaction's own values is not judged.
  */
 #include "history/copy.h"
-#include "join/join_private.h"
+#include "join/own.h"
 
 bool join_takes_writes(const struct iso_history *block, uint32_t transaction)
 {
@@ -24,9 +24,10 @@ struct adoption {
     const struct join_chain *rows; /* of the transaction that the stream has */
     struct iso_history *into;
     uint32_t record;
-    uint32_t mark; /* of its final rows */
-    bool in_place; /* snapshots of operations, by their number, still wait for a position */
-    bool takes;    /* all that it does not list */
+    uint32_t mark;     /* of its final rows */
+    bool in_place;     /* snapshots of operations, by their number, still wait for a position */
+    bool takes;        /* all that it does not list */
+    bool is_any_loose; /* a row whose changes have no place in the record */
     uint32_t added;
 };
 
@@ -118,11 +119,38 @@ static void add_cells(struct adoption *adoption, uint32_t o, uint32_t row)
     join_tally_of(join, row)->change = at;
 }
 
-/* Whether the record leaves the final row to the stream, and no operation of it has brought it. */
-static bool is_wanted(const struct adoption *adoption, const struct join_row *row)
+/* The changes of a row without a place, up to this state. */
+static void place_changes(struct adoption *adoption, uint32_t unit, uint32_t state)
 {
     struct iso_join *join = adoption->join;
-    uint32_t of = join->keys.list[row->key].of_row;
+    const struct join_own_change *changes = join->scratch.own.changes;
+    uint32_t next = join_tally_of(join, unit)->next;
+    for (; next && changes[next - 1].state <= state; next = changes[next - 1].next)
+        if (!(join->rows.list[changes[next - 1].row].flags & JOIN_ROW_UNTOUCHED))
+            add_write(adoption, changes[next - 1].row);
+    struct join_tally *tally = join_tally_of(join, unit);
+    tally->next = next;
+    tally->placed = state > tally->placed ? state : tally->placed;
+}
+
+/* What a statement shows of rows without a place. */
+static void place_shown(struct adoption *adoption, uint32_t first, uint32_t end)
+{
+    struct iso_join *join = adoption->join;
+    for (uint32_t o = first; o < end; o++) {
+        uint32_t unit = join_own_unit(join, key_at(adoption, o));
+        if (join_own_is_loose(join, unit) && iso_kind_of(&join->records.kept, o) == ISO_READ)
+            place_changes(adoption, unit, join_own_seen(join, &join->records.list[adoption->record], o));
+    }
+}
+
+/* Whether the record leaves the final row to the stream, and no operation of it has brought it. */
+static bool is_wanted(const struct adoption *adoption, uint32_t i, const struct join_row *row)
+{
+    struct iso_join *join = adoption->join;
+    uint32_t of = join->keys.list[row->key].of_row, unit = join_own_unit(join, row->key);
+    if (join_own_is_loose(join, unit))
+        return join_own_state(join, i) > join_tally_of(join, unit)->placed && !(row->flags & JOIN_ROW_UNTOUCHED);
     if (is_left_to_others(row) || join_tally_of(join, row->key)->writes)
         return false;
     if (of != ISO_NONE && join_tally_of(join, of)->writes)
@@ -147,7 +175,7 @@ static bool was_not_written(const struct adoption *adoption, uint32_t key)
 static bool may_show_own(const struct adoption *adoption, uint32_t key)
 {
     uint32_t row = row_of(adoption->join, key);
-    if (adoption->in_place)
+    if (adoption->in_place || join_own_is_loose(adoption->join, join_own_unit(adoption->join, key)))
         return false;
     if (row == ISO_NONE || !join_tally_of(adoption->join, row)->writes)
         return adoption->takes;
@@ -161,7 +189,7 @@ static bool is_added_behind(const struct adoption *adoption, uint32_t table)
     const struct join_row *rows = join->rows.list;
     for (uint32_t i = 0, r = adoption->rows->first; i < adoption->rows->count; i++, r = rows[r].next)
         if (join->keys.list[rows[r].key].of_table == table && join_is_final(join, r, adoption->mark) &&
-            is_wanted(adoption, &rows[r]))
+            (is_wanted(adoption, i, &rows[r]) || join_own_is_loose(join, join_own_unit(join, rows[r].key))))
             return true;
     return false;
 }
@@ -184,21 +212,37 @@ static bool keeps_read(struct adoption *adoption, uint32_t o, uint32_t key)
     return false;
 }
 
+static bool keeps_write(struct adoption *adoption, uint32_t o, uint32_t key)
+{
+    struct iso_join *join = adoption->join;
+    if (join_own_is_loose(join, join_own_unit(join, key)))
+        return false;                                 /* its changes are given a place of their own */
+    if (join->keys.list[key].part == JOIN_PART_ROW) { /* before it: its own cells follow it */
+        if (is_in_order(adoption, key))
+            add_cells(adoption, o, key);
+        else
+            join_tally_of(join, key)->done++;
+    }
+    return !was_not_written(adoption, key);
+}
+
 static void copy_operations(struct adoption *adoption)
 {
     struct iso_join *join = adoption->join;
     const struct iso_history *kept = &join->records.kept;
-    uint32_t t = join->records.list[adoption->record].kept;
-    for (uint32_t o = kept->first_operation[t]; o < kept->first_operation[t + 1]; o++) {
-        uint32_t key = key_at(adoption, o);
-        bool is_read = iso_kind_of(kept, o) == ISO_READ;
-        if (!is_read && join->keys.list[key].part == JOIN_PART_ROW) { /* before it: its own cells follow it */
-            if (is_in_order(adoption, key))
-                add_cells(adoption, o, key);
-            else
-                join_tally_of(join, key)->done++;
+    uint32_t t = join->records.list[adoption->record].kept, origin = kept->first_operation[t], sets;
+    uint32_t next = iso_history_sets_of(kept, t, &sets), end = origin; /* of the statement */
+    for (uint32_t o = origin; o < kept->first_operation[t + 1]; o++) {
+        if (o == end) {
+            while (next < sets && origin + kept->ranges.list[next].first + kept->ranges.list[next].count <= o)
+                next++;
+            bool is_set = next < sets && origin + kept->ranges.list[next].first == o;
+            end = is_set ? o + kept->ranges.list[next].count : o + 1;
+            if (adoption->is_any_loose)
+                place_shown(adoption, o, end);
         }
-        if (is_read ? keeps_read(adoption, o, key) : !was_not_written(adoption, key))
+        uint32_t key = key_at(adoption, o);
+        if (iso_kind_of(kept, o) == ISO_READ ? keeps_read(adoption, o, key) : keeps_write(adoption, o, key))
             iso_history_copy_operation(adoption->into, kept, o, true);
     }
 }
@@ -219,13 +263,14 @@ uint32_t join_adopt(struct iso_join *join, uint32_t number, uint32_t delivered)
                                 .takes = record->flags & JOIN_RECORD_TAKES};
     join_spell_kept(join, record);
     join_tally(join, record, transaction);
+    adoption.is_any_loose = !adoption.in_place && join_own_find(join, record, &transaction->rows, adoption.takes);
     iso_history_clear(adoption.into);
     adoption.into->clock = ISO_CLOCK_SCALAR;
     adoption.into->positions_known = true;
     join_copy_head(adoption.into, &join->records.kept, record->kept);
     copy_operations(&adoption);
     for (uint32_t i = 0, r = adoption.rows->first; i < adoption.rows->count; i++, r = join->rows.list[r].next)
-        if (join_is_final(join, r, adoption.mark) && is_wanted(&adoption, &join->rows.list[r]))
+        if (join_is_final(join, r, adoption.mark) && is_wanted(&adoption, i, &join->rows.list[r]))
             add_write(&adoption, r);
     record->kept = join_copy_whole(&join->records.kept, adoption.into, 0);
     join->stats.adopted += adoption.added > 0;

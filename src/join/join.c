@@ -53,6 +53,8 @@ void iso_join_free(struct iso_join *join)
     iso_text_release(&join->scratch.spelt);
     iso_text_release(&join->scratch.column);
     iso_column_free(join->scratch.tallies, join->scratch.tally_capacity * sizeof *join->scratch.tallies);
+    iso_free(join->scratch.own.changes);
+    iso_free(join->scratch.own.seen);
     join_dedup_release(&join->dedup);
     join_positions_release(&join->positions);
     iso_free(join->lanes.list);

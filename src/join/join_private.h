@@ -21,6 +21,29 @@ struct join_tally {
     uint32_t last;    /* of them */
     uint32_t done;    /* how many of the writes were */
     uint32_t listed;  /* operation behind the one of its row, + 1 */
+    /* Of rows whose changes have no place in the record (own.c): */
+    uint32_t states; /* how many changes of it there are */
+    uint32_t latest; /* of a key: the last thing that they left of it, + 1 */
+    uint32_t bound;  /* no statement in front of the one at hand saw a newer state */
+    uint32_t placed; /* how many of its changes were; what the next one left begins at ... */
+    uint32_t next;   /* ... + 1 ... */
+    uint32_t end;    /* ... and what the last one left ends at */
+    uint32_t passed; /* of the record's writes of it */
+    bool is_mixed;   /* somebody else says some of its changes */
+    bool is_loose;
+};
+
+/* What a change of a row left of a key; and which state each operation of a record saw. */
+struct join_own {
+    struct join_own_change {
+        uint32_t row, state;
+        uint32_t previous; /* what the change before left of the key, + 1 */
+        uint32_t next;     /* what this change or the next one left of the row, + 1 */
+    } * changes;           /* by place in their transaction */
+    uint32_t change_count, change_capacity;
+    uint32_t *seen;
+    uint32_t seen_capacity;
+    bool has_snapshot; /* all reads of the record at hand are of one */
 };
 
 /* What atoms of the block at hand are among the join's, and what is built for a moment. */
@@ -35,6 +58,7 @@ struct join_scratch {
     struct iso_text column;     /* its name, without escapes */
     struct join_tally *tallies; /* by key */
     uint32_t tally_capacity;
+    struct join_own own;
     struct iso_history adopted; /* one transaction, while the stream's writes are added to it */
 };
 

@@ -3,6 +3,7 @@
 
 #include "pipeline/pipeline_private.h"
 #include "verdict/reported.h"
+#include "verdict/unjudged.h"
 
 uint64_t iso_pipeline_certain(const struct iso_pipeline_stats *stats, enum iso_axiom axiom)
 {
@@ -78,15 +79,6 @@ static const char *reason_of_input(const struct iso_pipeline *pipeline, const st
     return NULL;
 }
 
-/* Reads that could not be judged, and why; unknown-writer last: it is the one that runs most often have. */
-static const char *reason_of_reads(const struct iso_pipeline_stats *stats)
-{
-    for (int reason = ISO_UNJUDGED_REASONS; reason-- > 0;)
-        if (stats->unjudged[reason])
-            return iso_unjudged_name((enum iso_unjudged)reason);
-    return NULL;
-}
-
 /* Whether there was nothing to find a violation in. */
 static const char *reason_of_little(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
                                     const struct iso_books *books)
@@ -129,7 +121,7 @@ static const char *reason_of(const struct iso_pipeline *pipeline, const struct i
         return "retention";
     if (engine->closed_early && stats->final_doubtful)
         return "memory";
-    reason = allow_unjudged ? NULL : reason_of_reads(stats);
+    reason = allow_unjudged ? NULL : iso_unjudged_largest(stats->unjudged);
     return reason ? reason : reason_of_little(pipeline, stats, books);
 }
 

@@ -7,6 +7,7 @@
 #include "run/left_out.h"
 #include "run/spelling.h"
 #include "run/stream.h"
+#include "verdict/unjudged.h"
 
 /* Which records nothing gives a moment, and what can be done. */
 static void put_without_start(const struct iso_join_stats *join, struct iso_text *text)
@@ -18,14 +19,27 @@ static void put_without_start(const struct iso_join_stats *join, struct iso_text
                     records, app_plural(records));
 }
 
-/* What waits, and for what; what has no moment; or what does not add up. Empty: neither. */
-static void put_detail(const struct iso_books *books, const struct iso_join_stats *join, const char *reason,
+/* Reads that were not judged, by reason, where there are several. */
+static void put_unjudged(const struct iso_pipeline_stats *stats, const char *largest, struct iso_text *text)
+{
+    uint64_t all = 0;
+    for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
+        all += stats->unjudged[reason];
+    for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
+        if (!strcmp(largest, iso_unjudged_name((enum iso_unjudged)reason)) && stats->unjudged[reason] < all)
+            iso_unjudged_put(stats->unjudged, text);
+}
+
+/* What waits, and for what; what has no moment; what was not judged; or what does not add up. Empty: neither. */
+static void put_detail(const struct iso_books *books, const struct iso_pipeline_stats *stats, const char *reason,
                        struct iso_text *text)
 {
     if (reason && !strcmp(reason, "waiting"))
         iso_books_waiting_text(books, text);
     else if (reason && !strcmp(reason, "no-start-timestamp"))
-        put_without_start(join, text);
+        put_without_start(&stats->join, text);
+    else if (reason && books->balanced)
+        put_unjudged(stats, reason, text);
     else if (!books->balanced)
         iso_books_imbalance_text(books, text);
     if (!books->balanced)
@@ -41,7 +55,7 @@ static void log_summary(const struct app_stream *stream, const struct iso_books 
     struct iso_text detail = {0};
     uint64_t violations = 0;
     iso_pipeline_stats(stream->pipeline, &stats);
-    put_detail(books, &stats.join, reason, &detail);
+    put_detail(books, &stats, reason, &detail);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         violations += stats.engine.counts[axiom];
     violations += order ? order->found : 0;

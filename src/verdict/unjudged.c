@@ -1,5 +1,6 @@
 #include "verdict/unjudged.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/payload.h"
@@ -29,12 +30,27 @@ const char *iso_unjudged_name(enum iso_unjudged reason)
     return names[reason];
 }
 
-const char *iso_unjudged_first(const uint64_t counts[ISO_UNJUDGED_REASONS])
+const char *iso_unjudged_largest(const uint64_t counts[ISO_UNJUDGED_REASONS])
 {
-    int reason = 0;
-    while (reason < ISO_UNJUDGED_REASONS - 1 && !counts[reason])
-        reason++;
-    return names[reason];
+    int largest = ISO_UNJUDGED_REASONS - 1;
+    for (int reason = largest; reason-- > 0;)
+        if (counts[reason] > counts[largest])
+            largest = reason;
+    return counts[largest] ? names[largest] : NULL;
+}
+
+void iso_unjudged_put(const uint64_t counts[ISO_UNJUDGED_REASONS], struct iso_text *text)
+{
+    uint64_t left[ISO_UNJUDGED_REASONS];
+    const char *largest;
+    memcpy(left, counts, sizeof left);
+    for (const char *separator = ""; (largest = iso_unjudged_largest(left)); separator = ", ") {
+        int reason = 0;
+        while (names[reason] != largest)
+            reason++;
+        iso_text_format(text, "%s%" PRIu64 " %s", separator, left[reason], largest);
+        left[reason] = 0;
+    }
 }
 
 static const char *text_of(const struct iso_atoms *atoms, iso_atom atom, size_t *length)

@@ -13,6 +13,7 @@
 #ifndef ISO_VERDICT_UNJUDGED_H
 #define ISO_VERDICT_UNJUDGED_H
 
+#include "base/text.h"
 #include "iso/verdict.h"
 
 #define ISO_UNKNOWN_VALUE_BYTE '\x02'
@@ -27,8 +28,11 @@ enum iso_unjudged iso_value_unjudged(const struct iso_atoms *atoms, iso_atom ato
 /* Whether it is ISO_UNKNOWN_INITIAL. */
 bool iso_value_waits(const struct iso_atoms *atoms, iso_atom atom);
 
-/* The name of the first reason that is not 0. */
-const char *iso_unjudged_first(const uint64_t counts[ISO_UNJUDGED_REASONS]);
+/* The name of the reason that most have; NULL: none has any. */
+const char *iso_unjudged_largest(const uint64_t counts[ISO_UNJUDGED_REASONS]);
+
+/* "67384 own-order, 8 collation": the largest first. */
+void iso_unjudged_put(const uint64_t counts[ISO_UNJUDGED_REASONS], struct iso_text *text);
 
 /* The atom of a value that is unknown for `reason`. */
 iso_atom iso_value_unknown(struct iso_atoms *atoms, enum iso_unjudged reason);

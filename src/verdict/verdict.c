@@ -274,7 +274,7 @@ void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged)
         verdict->reason = "nothing-judged";
     } else if (verdict->reads_unjudged && !allow_unjudged) {
         verdict->outcome = ISO_IS_UNDECIDED;
-        verdict->reason = iso_unjudged_first(verdict->unjudged);
+        verdict->reason = iso_unjudged_largest(verdict->unjudged);
     } else {
         verdict->outcome = ISO_HOLDS;
     }

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "tests/support/join_bench.h"
 
 #include <stdio.h>
@@ -54,6 +55,41 @@ void join_bench_take(struct join_bench *bench, const struct iso_event *event)
     if (iso_join_take(bench->join, &bench->block, event, bench->now, &error) != ISO_OK) {
         fprintf(stderr, "%s\n", error.text);
         abort();
+    }
+}
+
+void join_bench_row_of_cells(struct join_bench *bench, struct iso_event row, char operation, const char *cells)
+{
+    char text[128], *rest = text, column[2] = "", key[64], buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *name = iso_atom_text(&bench->block.atoms, row.key, buffer, &length);
+    snprintf(key, sizeof key, "%.*s", (int)length, name);
+    snprintf(text, sizeof text, "%s", cells);
+    iso_atom there = iso_atoms_text(&bench->block.atoms, "true", 4);
+    row.operation = operation == 'c' ? ISO_ROW_INSERT : operation == 'u' ? ISO_ROW_UPDATE : ISO_ROW_DELETE;
+    row.flags |= ISO_EVENT_HAS_BEFORE | ISO_EVENT_HAS_AFTER;
+    row.before = operation == 'c' ? ISO_ABSENT : there;
+    row.after = operation == 'd' ? ISO_ABSENT : there;
+    for (const char *at = cells; *at; at++)
+        row.count += *at == '>';
+    row.first = row.count * 7; /* as a digest */
+    for (const char *at = cells; *at; at++)
+        row.first = row.first * 31 + (unsigned char)*at;
+    join_bench_take(bench, &row);
+    row.type = ISO_EVENT_CELL;
+    row.count = row.first = 0;
+    for (char *cell = strsep(&rest, " "); cell && *cell; cell = strsep(&rest, " ")) {
+        char *before = cell + 2, *after = strchr(before, '>'), cell_key[80];
+        struct iso_event event = row;
+        *after++ = 0;
+        *column = *cell;
+        snprintf(cell_key, sizeof cell_key, "%s#%s", key, column);
+        event.key = iso_atoms_text(&bench->block.atoms, cell_key, strlen(cell_key));
+        event.flags &= (uint16_t) ~(ISO_EVENT_HAS_BEFORE | ISO_EVENT_HAS_AFTER);
+        event.flags |= (*before != '?' ? ISO_EVENT_HAS_BEFORE : 0) | (*after != '?' ? ISO_EVENT_HAS_AFTER : 0);
+        event.before = strchr("?-", *before) ? ISO_ABSENT : iso_atoms_text(&bench->block.atoms, before, strlen(before));
+        event.after = strchr("?-", *after) ? ISO_ABSENT : iso_atoms_text(&bench->block.atoms, after, strlen(after));
+        join_bench_take(bench, &event);
     }
 }
 

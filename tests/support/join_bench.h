@@ -29,6 +29,10 @@ struct iso_event join_bench_row(struct join_bench *bench, const char *key, const
 /* Takes an event. */
 void join_bench_take(struct join_bench *bench, const struct iso_event *event);
 
+/* A row whose columns are cells: as "a:1>2 b:?>3", before and after; `-` is absent, `?` not known. The row is inserted
+ * (`c`), updated (`u`) or deleted (`d`). */
+void join_bench_row_of_cells(struct join_bench *bench, struct iso_event row, char operation, const char *cells);
+
 /* Rows as the sources send them. */
 void join_bench_by_cts(struct join_bench *bench, uint64_t cts, const char *key, const char *after);
 void join_bench_by_xid(struct join_bench *bench, uint32_t xid, uint64_t previous, uint64_t lsn, const char *key,

@@ -40,42 +40,6 @@ static void open_bench(struct join_bench *bench, const char *kind)
     join_bench_open(bench, &options);
 }
 
-/* Cells as "a:1>2 b:?>3": before and after; `-` is absent. The row is inserted (`c`), updated or deleted. */
-static void take_row(struct join_bench *bench, struct iso_event row, char operation, const char *cells)
-{
-    char text[128], *rest = text, column[2] = "", key[64], buffer[ISO_ATOM_TEXT_MAX];
-    size_t length;
-    const char *name = iso_atom_text(&bench->block.atoms, row.key, buffer, &length);
-    snprintf(key, sizeof key, "%.*s", (int)length, name);
-    snprintf(text, sizeof text, "%s", cells);
-    iso_atom there = iso_atoms_text(&bench->block.atoms, "true", 4);
-    row.operation = operation == 'c' ? ISO_ROW_INSERT : operation == 'u' ? ISO_ROW_UPDATE : ISO_ROW_DELETE;
-    row.flags |= ISO_EVENT_HAS_BEFORE | ISO_EVENT_HAS_AFTER;
-    row.before = operation == 'c' ? ISO_ABSENT : there;
-    row.after = operation == 'd' ? ISO_ABSENT : there;
-    for (const char *at = cells; *at; at++)
-        row.count += *at == '>';
-    row.first = row.count * 7; /* as a digest */
-    for (const char *at = cells; *at; at++)
-        row.first = row.first * 31 + (unsigned char)*at;
-    join_bench_take(bench, &row);
-    row.type = ISO_EVENT_CELL;
-    row.count = row.first = 0;
-    for (char *cell = strsep(&rest, " "); cell && *cell; cell = strsep(&rest, " ")) {
-        char *before = cell + 2, *after = strchr(before, '>'), cell_key[80];
-        struct iso_event event = row;
-        *after++ = 0;
-        *column = *cell;
-        snprintf(cell_key, sizeof cell_key, "%s#%s", key, column);
-        event.key = iso_atoms_text(&bench->block.atoms, cell_key, strlen(cell_key));
-        event.flags &= (uint16_t) ~(ISO_EVENT_HAS_BEFORE | ISO_EVENT_HAS_AFTER);
-        event.flags |= (*before != '?' ? ISO_EVENT_HAS_BEFORE : 0) | (*after != '?' ? ISO_EVENT_HAS_AFTER : 0);
-        event.before = strchr("?-", *before) ? ISO_ABSENT : iso_atoms_text(&bench->block.atoms, before, strlen(before));
-        event.after = strchr("?-", *after) ? ISO_ABSENT : iso_atoms_text(&bench->block.atoms, after, strlen(after));
-        join_bench_take(bench, &event);
-    }
-}
-
 /* Of transaction 700, at position `lsn`. */
 static void by_xid(struct join_bench *bench, uint64_t lsn, const char *key, char operation, const char *cells)
 {
@@ -84,7 +48,7 @@ static void by_xid(struct join_bench *bench, uint64_t lsn, const char *key, char
     row.flags |= ISO_EVENT_HAS_ID | ISO_EVENT_HAS_POSITION;
     row.position[0] = 10;
     row.position[1] = lsn;
-    take_row(bench, row, operation, cells);
+    join_bench_row_of_cells(bench, row, operation, cells);
 }
 
 static void by_times(struct join_bench *bench, uint64_t sts, uint64_t cts, const char *key, char operation,
@@ -94,7 +58,7 @@ static void by_times(struct join_bench *bench, uint64_t sts, uint64_t cts, const
     row.flags |= ISO_EVENT_HAS_STS | ISO_EVENT_HAS_CTS;
     row.sts.physical = sts;
     row.cts.physical = cts;
-    take_row(bench, row, operation, cells);
+    join_bench_row_of_cells(bench, row, operation, cells);
 }
 
 #define RECORD(operations) "{'tid':1,'sid':1,'xid':700,'sts':5,'cts':30,'ops':[" operations "]}"
@@ -369,7 +333,7 @@ static void by_id(struct join_bench *bench, uint64_t order, const char *key, cha
     row.flags |= ISO_EVENT_HAS_ID | ISO_EVENT_HAS_CTS | ISO_EVENT_HAS_POSITION;
     row.cts.physical = row.position[0] = 30;
     row.position[1] = order;
-    take_row(bench, row, operation, cells);
+    join_bench_row_of_cells(bench, row, operation, cells);
 }
 
 /* An update writes its columns and not the row; one that says all columns may have left them as they were. */
