@@ -245,15 +245,22 @@ enum aion_found aion_last_right(const struct aion_asked *look, uint64_t high, ui
     return *found ? AION_FOUND : AION_NOT;
 }
 
-bool aion_look_is_unsure(const struct aion_asked *look, uint64_t low, uint64_t high, enum iso_unjudged *reason)
+bool aion_first_unsure(const struct aion_asked *look, uint64_t low, uint64_t high, uint64_t *found,
+                       enum iso_unjudged *reason)
 {
     const struct aion_key *key = key_of(look);
-    struct aion_place place = place_of(look, aion_time_of_moment(look->gaps, low));
+    struct aion_observed observed = {.bound = aion_time_of_moment(look->gaps, low), .value = look->value};
+    struct aion_place place = place_of(look, observed.bound);
     const struct aion_entry *version;
-    for (; !look->is_list && (version = version_at(look, place)) && moment_of(look, version) < high;
-         version_next(look, &place)) {
-        struct aion_observed observed = {.bound = aion_above(version->time), .value = look->value};
-        bool waits;
+    bool waits;
+    *found = low;
+    if (look->is_list)
+        return false;
+    if (aion_is_unknown_value(look->shard, key, &observed, look->own, reason, &waits))
+        return true;
+    for (; (version = version_at(look, place)) && moment_of(look, version) < high; version_next(look, &place)) {
+        observed.bound = aion_above(version->time);
+        *found = moment_of(look, version) + 1;
         if (version->transaction != look->own &&
             aion_is_unknown_value(look->shard, key, &observed, ISO_NONE, reason, &waits))
             return true;

@@ -59,8 +59,10 @@ enum aion_found aion_right_at(const struct aion_asked *look, uint64_t bound);
 enum aion_found aion_first_right(const struct aion_asked *look, uint64_t low, uint64_t high, uint64_t *found);
 enum aion_found aion_last_right(const struct aion_asked *look, uint64_t high, uint64_t *found);
 
-/* Whether some version up to `high` is not comparable with what was read: why. */
-bool aion_look_is_unsure(const struct aion_asked *look, uint64_t low, uint64_t high, enum iso_unjudged *reason);
+/* Whether there is a moment from `low` up to `high` whose newest version is not comparable with what was read: the first
+ * one, and why. */
+bool aion_first_unsure(const struct aion_asked *look, uint64_t low, uint64_t high, uint64_t *found,
+                       enum iso_unjudged *reason);
 
 /* Of whom the read is: the versions with its value that have a cts up to `limit`, but the reader's. */
 struct aion_source {

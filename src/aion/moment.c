@@ -34,7 +34,8 @@ static void accuse(const struct aion_moments *moments, struct aion_held_read *re
 static void doubt(const struct aion_moments *moments, struct aion_held_read *read, const struct aion_asked *look,
                   bool is_doubtful, uint64_t low, uint64_t high)
 {
-    if (aion_look_is_unsure(look, low, high, &read->reason))
+    uint64_t unsure;
+    if (aion_first_unsure(look, low, high, &unsure, &read->reason))
         read->outcome = AION_HELD_UNSURE;
     else if (is_doubtful || !moments->is_complete)
         read->outcome = AION_HELD_LOST;
@@ -74,7 +75,12 @@ void aion_judge_committed(struct aion_moments *moments)
         found = low;
         aion_held_look(moments->engine, moments->member, read, &look);
         enum aion_found is = low == high ? aion_right_at(&look, low) : aion_first_right(&look, low, high, &found);
-        if (is == AION_FOUND && moves)
+        uint64_t unsure;
+        if ((is != AION_FOUND || found != low) &&
+            aion_first_unsure(&look, low, is == AION_FOUND ? found - 1 : high, &unsure, &read->reason)) {
+            read->outcome = AION_HELD_UNSURE;
+            moments->low = moves ? unsure : moments->low;
+        } else if (is == AION_FOUND && moves)
             moments->low = found;
         else if (is == AION_LOST)
             read->outcome = AION_HELD_LOST;

@@ -2,7 +2,8 @@
  *
  * `rc`: each external read has a moment between its transaction's start and commit, and moments do not go back. The
  * operations are taken in their order, each at the first moment that is left to it; a read to which none is left is an
- * instance of EXT and is passed over. No other choice leaves more to what follows.
+ * instance of EXT and is passed over. No other choice leaves more to what follows. A moment at which nobody can say
+ * whether the read is right is one, too: the read is not judged, and what follows has all the moments from there on.
  *
  * `stale`: all reads have one moment, at or before the start. The latest one that suits all reads so far is known; a read
  * that it does not suit moves it back, as far as all of them ask for it.
@@ -104,11 +105,15 @@ static void judge_committed(struct judging *judging, const struct chronos_extra 
         uint64_t low, high;
         bool moves = bounds_of(judging, reads[i].operation, &low, &high);
         bool is_one = low == high; /* which may be 0 */
-        uint64_t found = is_one ? low : chronos_first_right(judging->index, &look, low, high);
-        if (is_one ? !chronos_right_at(judging->index, &look, low) : !found)
-            doubt(judging, &reads[i], &look, low, high);
-        else if (moves)
-            judging->low = found;
+        uint64_t found = chronos_first_right(judging->index, &look, low, high), unsure = 0;
+        if (is_one && found != low)
+            found = 0;
+        if (found != low)
+            unsure = chronos_first_unsure(judging->index, &look, low, found ? found - 1 : high);
+        if (unsure || !found)
+            doubt(judging, &reads[i], &look, unsure ? unsure : low, high);
+        if (moves && (unsure || found))
+            judging->low = unsure ? unsure : found;
         if (judging->high < judging->low)
             judging->high = judging->low;
     }

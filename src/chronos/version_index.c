@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/sorted.h"
+#include "verdict/unjudged.h"
 
 /* ---- building ---- */
 
@@ -281,6 +282,30 @@ uint32_t chronos_newest_below(const struct chronos_index *index, uint32_t key, u
     if (end > index->first[key] && index->versions[end - 1].writer == reader)
         end--;
     return end > index->first[key] ? end - 1 : ISO_NONE;
+}
+
+static bool is_incomparable(const struct chronos_index *index, const struct chronos_look *look, uint32_t version)
+{
+    const struct iso_history *history = index->check->history;
+    const struct iso_atoms *atoms = &history->atoms;
+    uint32_t value =
+        version == ISO_NONE ? chronos_initial_version(index, look->key) : index->versions[version].value;
+    return iso_value_is_unknown(atoms, value) ||
+           (history->whole_rows && iso_rows_cannot_compare(atoms, value, atoms, look->value));
+}
+
+uint64_t chronos_first_unsure(const struct chronos_index *index, const struct chronos_look *look, uint64_t low,
+                              uint64_t high)
+{
+    if (iso_key_is_list(index->check->history, look->key))
+        return 0;
+    if (is_incomparable(index, look, chronos_newest_below(index, look->key, look->reader, low)))
+        return low;
+    for (uint32_t i = chronos_place_of(index, look->key, low);
+         i < index->first[look->key + 1] && index->versions[i].cts < high; i++)
+        if (index->versions[i].writer != look->reader && is_incomparable(index, look, i))
+            return index->versions[i].cts + 1;
+    return 0;
 }
 
 bool chronos_list_is_tied(const struct chronos_index *index, uint32_t key)
