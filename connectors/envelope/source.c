@@ -85,6 +85,22 @@ static bool has_values(const struct iso_row *row)
     return false;
 }
 
+struct respelling {
+    struct iso_change_source *source;
+    struct iso_events *events;
+    const struct iso_event *event; /* of the table */
+};
+
+static void add_respelt(void *context, const char *name, size_t length)
+{
+    const struct respelling *respelling = context;
+    struct iso_event event = *respelling->event;
+    event.operation = ISO_TABLE_RESPELT;
+    event.key =
+        iso_cells_column(&respelling->source->cells, &respelling->events->block.atoms, event.table, name, length);
+    iso_events_add(respelling->events, &event);
+}
+
 /* Tells, before the row's event, that from here on the table's rows look otherwise. Rows of a snapshot are not always
  * written as those of changes are, and those of an incremental one stand outside of the order. */
 static void add_epoch(struct iso_change_source *source, const struct iso_event *row_event, struct iso_events *events)
@@ -92,17 +108,19 @@ static void add_epoch(struct iso_change_source *source, const struct iso_event *
     struct iso_envelope *envelope = &source->envelope;
     const struct iso_row *row = envelope->after.count ? &envelope->after : &envelope->before;
     struct iso_event event = *row_event;
-    bool placed = event.flags & ISO_EVENT_HAS_POSITION;
-    if ((event.flags & ISO_EVENT_INCREMENTAL) || !has_values(row) ||
-        !iso_table_changes(&source->seen, table_seen(source), row, placed ? event.position : NULL,
-                           event.operation != ISO_ROW_SNAPSHOT))
+    struct respelling respelling = {source, events, &event};
+    bool placed = event.flags & ISO_EVENT_HAS_POSITION, typed = event.operation != ISO_ROW_SNAPSHOT;
+    if ((event.flags & ISO_EVENT_INCREMENTAL) || !has_values(row))
         return;
     event.type = ISO_EVENT_SCHEMA;
+    event.operation = ISO_TABLE_SAME;
     event.flags =
         (uint16_t)((event.flags & (ISO_EVENT_HAS_ID | ISO_EVENT_HAS_CTS | ISO_EVENT_HAS_POSITION)) | ISO_EVENT_EPOCH);
     event.key = ISO_ABSENT;
     event.order = 0;
-    iso_events_add(events, &event);
+    if (iso_table_changes(&source->seen, table_seen(source), row, placed ? event.position : NULL, typed, add_respelt,
+                          &respelling))
+        iso_events_add(events, &event);
 }
 
 static enum iso_status add_with_cells(struct iso_change_source *source, const struct iso_event *event,

@@ -153,6 +153,18 @@ static bool has_others(const struct iso_tables *tables, const struct iso_table *
     return false;
 }
 
+static void tell_respelt(const struct iso_tables *tables, const struct iso_table *table, const struct iso_row *row,
+                         bool typed, iso_table_respelt *respelt, void *context)
+{
+    for (uint32_t i = 0; i < table->count; i++) {
+        const struct iso_table_column *column = &columns_of(tables, table)[i];
+        const char *name = tables->texts.bytes + column->name;
+        const struct iso_cell *cell = iso_row_find(row, name, column->length);
+        if (!column->is_key && (!cell || is_another(column->type, type_of(cell, typed))))
+            respelt(context, name, column->length);
+    }
+}
+
 /* A column whose values were spelt by another type before says nothing more of how they are. */
 static void learn_value(struct iso_tables *tables, struct iso_table_column *column, struct iso_value_type value)
 {
@@ -201,13 +213,15 @@ static bool is_before(const uint64_t left[2], const uint64_t right[2])
 }
 
 bool iso_table_changes(struct iso_tables *tables, struct iso_table *table, const struct iso_row *row,
-                       const uint64_t *position, bool typed)
+                       const uint64_t *position, bool typed, iso_table_respelt *respelt, void *context)
 {
     bool changes = false;
     if (!table->has_columns || has_others(tables, table, row, typed)) {
         changes = table->has_columns;
         if (changes && position && is_before(position, table->began))
             return false; /* of a schema before this one */
+        if (changes)
+            tell_respelt(tables, table, row, typed, respelt, context);
         if (position)
             memcpy(table->began, position, sizeof table->began);
         take_columns(tables, table, row);

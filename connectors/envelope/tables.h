@@ -56,10 +56,14 @@ struct iso_table *iso_tables_find(struct iso_tables *tables, const char *name, s
 /* The same, or NULL if nothing was seen of it. */
 const struct iso_table *iso_tables_seen(const struct iso_tables *tables, const char *name, size_t length);
 
+/* Called of each column that rows do not show from here on, or show in another type: what rows had in it may have been
+ * rewritten before. The name is the tables' own. */
+typedef void iso_table_respelt(void *context, const char *name, size_t length);
+
 /* Takes the columns of a row. True: the table's rows look otherwise from here on. `position`: of the row within the
  * feed; NULL: not known, rows are in order. `typed`: its values tell types, where no schema does. */
 bool iso_table_changes(struct iso_tables *tables, struct iso_table *table, const struct iso_row *row,
-                       const uint64_t *position, bool typed);
+                       const uint64_t *position, bool typed, iso_table_respelt *respelt, void *context);
 
 /* What values of the column are, by the schemas of all rows so far. UNKNOWN: none said it. */
 struct iso_value_type iso_table_value(const struct iso_tables *tables, const struct iso_table *table,

@@ -81,6 +81,12 @@ static size_t start_key(struct iso_cells *cells, const struct iso_atoms *atoms, 
     return length;
 }
 
+iso_atom iso_cells_column(struct iso_cells *cells, struct iso_atoms *atoms, iso_atom table, const char *name,
+                          size_t length)
+{
+    return add_key(cells, atoms, start_key(cells, atoms, table), name, length);
+}
+
 static void add_column(void *context, const char *name, size_t length)
 {
     const struct noting *noting = context;
@@ -91,7 +97,7 @@ static void add_column(void *context, const char *name, size_t length)
     event.type = ISO_EVENT_COLUMN;
     event.flags = 0;
     event.order = 0;
-    event.key = add_key(noting->cells, atoms, start_key(noting->cells, atoms, event.table), name, length);
+    event.key = iso_cells_column(noting->cells, atoms, event.table, name, length);
     iso_events_add(noting->events, &event);
 }
 

@@ -36,6 +36,10 @@ enum iso_column_coverage iso_cells_cover(const struct iso_cells *cells, struct i
  * to have been there. */
 void iso_cells_exist(struct iso_cells *cells, struct iso_atoms *atoms, struct iso_event *event, bool existed);
 
+/* The name of a column: "table#column". */
+iso_atom iso_cells_column(struct iso_cells *cells, struct iso_atoms *atoms, iso_atom table, const char *name,
+                          size_t length);
+
 /* Takes the columns of a row whose key is marked, before its event is added: COLUMN events of `event`'s table. */
 enum iso_status iso_cells_note(struct iso_cells *cells, const struct iso_row *row, const struct iso_event *event,
                                struct iso_events *events, struct iso_error *error);

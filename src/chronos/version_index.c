@@ -288,8 +288,7 @@ static bool is_incomparable(const struct chronos_index *index, const struct chro
 {
     const struct iso_history *history = index->check->history;
     const struct iso_atoms *atoms = &history->atoms;
-    uint32_t value =
-        version == ISO_NONE ? chronos_initial_version(index, look->key) : index->versions[version].value;
+    uint32_t value = version == ISO_NONE ? chronos_initial_version(index, look->key) : index->versions[version].value;
     return iso_value_is_unknown(atoms, value) ||
            (history->whole_rows && iso_rows_cannot_compare(atoms, value, atoms, look->value));
 }

@@ -181,12 +181,18 @@ void join_check_complete(struct iso_join *join, uint32_t number)
 }
 
 /* PostgreSQL shows older snapshots an empty table (pipeline/altered.c). */
-static void note_altered(struct iso_join *join, uint32_t number, const struct join_table *table)
+static void note_altered(struct iso_join *join, uint32_t number, uint32_t table, uint32_t column)
 {
     if (join->open.list[number].identity.tag != JOIN_BY_XID)
         return;
     uint32_t row = join_new_row(join, &join->open.list[number].altered);
-    join->rows.list[row].key = (uint32_t)(table - join->tables.list);
+    join->rows.list[row].key = column == ISO_NONE ? table : column;
+    join->rows.list[row].content = table;
+}
+
+static uint32_t table_of(struct iso_join *join, const struct iso_history *block, iso_atom name)
+{
+    return (uint32_t)(join_table_named(join, &block->atoms, name) - join->tables.list);
 }
 
 /* Whether the sources bring what END counts of an event's table; of no table are logical messages. */
@@ -221,12 +227,15 @@ void join_take_schema(struct iso_join *join, const struct iso_history *block, co
         join_take_table_change(join, block, event);
     if (!(event->flags & ISO_EVENT_EPOCH) || event->table == ISO_ABSENT)
         return;
-    join->stats.epochs++;
+    uint32_t column = event->key == ISO_ABSENT ? ISO_NONE : table_of(join, block, event->key);
+    join->stats.epochs += column == ISO_NONE;
+    if (column != ISO_NONE)
+        join->tables.list[column].is_column = true;
     if (!join_identity_of(join, block, event, &identity) ||
         (join_map_get(&join->open.by_identity, identity) == ISO_NONE && join_dedup_find(join, identity)))
         return;
     uint32_t number = join_open(join, identity, event);
-    note_altered(join, number, join_table_named(join, &block->atoms, event->table));
+    note_altered(join, number, table_of(join, block, event->table), column);
 }
 
 /* A group of the binlog of which the connector made no event: it changed nothing that is captured, or its rows are not
@@ -804,7 +813,7 @@ void join_take_drop(struct iso_join *join, const struct iso_history *block, cons
         return;
     }
     if (event->table != ISO_ABSENT)
-        note_altered(join, number, join_table_named(join, &block->atoms, event->table));
+        note_altered(join, number, table_of(join, block, event->table), ISO_NONE);
     for (uint32_t key = 0; key < join->keys.names.key_count; key++) {
         const struct join_key *state = &join->keys.list[key];
         if (state->value != ISO_ABSENT && state->table != ISO_ABSENT && state->part != JOIN_PART_CELL &&

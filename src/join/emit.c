@@ -404,10 +404,53 @@ void join_emit_altered(struct iso_join *join, const struct join_transaction *tra
 {
     const struct join_chain *altered = &transaction->altered;
     for (uint32_t i = 0, r = altered->first; i < altered->count; i++, r = join->rows.list[r].next) {
+        const struct join_table *table = &join->tables.list[join->rows.list[r].key];
+        if (table->is_column)
+            continue;
         struct iso_join_step *step = add_step(join, ISO_JOIN_ALTERED);
-        step->tid = iso_atoms_copy(&join->out.block.atoms, &join->keys.names.atoms,
-                                   join->tables.list[join->rows.list[r].key].name);
+        step->tid = iso_atoms_copy(&join->out.block.atoms, &join->keys.names.atoms, table->name);
         step->cts = cts;
+    }
+}
+
+/* Whether what the key has is a value of the column, or a row with it. */
+static bool has_column(const struct iso_join *join, uint32_t key, uint32_t table, uint32_t column)
+{
+    const struct join_key *state = &join->keys.list[key];
+    return state->part == JOIN_PART_CELL ? state->of_column == column
+                                         : state->part == JOIN_PART_ALL && state->of_table == table;
+}
+
+static void emit_respelt_column(struct iso_join *join, uint32_t table, uint32_t column, uint64_t origin)
+{
+    iso_atom unknown = iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_SCHEMA);
+    uint64_t newest = join->tables.list[table].newest, position = (newest ? newest : ISO_JOIN_START) + 1;
+    join->tables.list[join_has_cells(join, &join->tables.list[table]) ? column : table].respelt = position;
+    for (uint32_t key = 0; key < join->keys.names.key_count; key++)
+        if (has_column(join, key, table, column))
+            join_emit_table_version(join, key, unknown, position, origin);
+}
+
+/* PostgreSQL tells nobody of ALTER TABLE: its rows show columns of other types, or none, some time after it. What older
+ * rows have in such a column may have been rewritten at any moment since the last change of the table. */
+void join_emit_respelt(struct iso_join *join, const struct join_transaction *transaction)
+{
+    const struct join_chain *altered = &transaction->altered;
+    for (uint32_t i = 0, r = altered->first; i < altered->count; i++, r = join->rows.list[r].next) {
+        const struct join_row *row = &join->rows.list[r];
+        if (join->tables.list[row->key].is_column)
+            emit_respelt_column(join, row->content, row->key, transaction->origin);
+    }
+}
+
+void join_note_newest(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
+{
+    if (transaction->identity.tag != JOIN_BY_XID)
+        return;
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+        uint32_t table = join->keys.list[join->rows.list[r].key].of_table;
+        if (table != ISO_NONE && join->tables.list[table].newest < cts)
+            join->tables.list[table].newest = cts;
     }
 }
 

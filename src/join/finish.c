@@ -454,6 +454,7 @@ static void finish(struct iso_join *join, uint32_t number, iso_atom tid, uint64_
     join_dedup_add(join, &join->open.list[number], tid, cts);
     join_finish_markers(join, &join->open.list[number], cts);
     join_leave_open(join, number);
+    join_note_newest(join, &join->open.list[number], cts);
     join_emit_altered(join, &join->open.list[number], cts);
     join_forget_transaction(join, number, class);
 }
@@ -504,6 +505,8 @@ static void finish_alone(struct iso_join *join, uint32_t number, uint32_t final)
     bool placed = join_commit_timestamp(transaction, &cts);
     if (clients && !(transaction->flags & JOIN_HAS_CTS) && join->source.domains_differ)
         placed = false;
+    if (placed)
+        join_emit_respelt(join, transaction);
     if (!placed)
         join->stats.unplaced += transaction->rows.count > 0;
     else if (clients)

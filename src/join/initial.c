@@ -244,6 +244,12 @@ void join_take_initial(struct iso_join *join, const struct iso_history *block, c
     state->content = known ? join_content(&block->atoms, event->after) : 0;
     state->lane = iso_origin_input(event->origin);
     join_emit_initial(join, key, value, event->origin, true);
-    if (!(event->flags & ISO_EVENT_INCREMENTAL)) /* read while changes stream: after some of them */
-        join_note_version(join, key, ISO_JOIN_START, false);
+    if (event->flags & ISO_EVENT_INCREMENTAL) /* read while changes stream: after some of them */
+        return;
+    join_note_version(join, key, ISO_JOIN_START, false);
+    uint32_t shown_by = state->part == JOIN_PART_CELL ? state->of_column : state->of_table;
+    uint64_t respelt = shown_by == ISO_NONE ? 0 : join->tables.list[shown_by].respelt;
+    if (respelt && state->part != JOIN_PART_ROW)
+        join_emit_table_version(join, key, iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_SCHEMA), respelt,
+                                event->origin);
 }

@@ -318,6 +318,10 @@ void join_emit_start(struct iso_join *join, uint32_t key, iso_atom value);
 /* A row of a snapshot contradicts what was streamed (or, without an origin, was not sent): changes are missing. */
 void join_report_gap(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin);
 void join_emit_altered(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts);
+/* Of a transaction that has its position: before its own versions ... */
+void join_emit_respelt(struct iso_join *join, const struct join_transaction *transaction);
+/* ... and behind them. */
+void join_note_newest(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts);
 void join_emit_probe(struct iso_join *join, enum iso_violation_kind kind, iso_atom tid, uint32_t key, iso_atom value,
                      uint64_t cts, uint64_t origin);
 void join_emit_resolution(struct iso_join *join, iso_atom tid, bool committed, uint64_t cts);

@@ -74,6 +74,8 @@ struct join_table {
     uint64_t unseen;             /* of a column: those from before anything of it was known */
     struct iso_value_type value; /* of its rows' values, as it was when `types` types were known */
     uint32_t types;
+    uint64_t newest;  /* the largest position of a commit with rows of it, where no event tells of statements */
+    uint64_t respelt; /* from this position on nobody knows what older rows have (of a column: in it); 0: no such */
 };
 
 struct join_tables {

@@ -273,8 +273,11 @@ static void place_commit(struct iso_join *join, const struct join_commit *commit
     join_commit_name_note(join, cts, commit->xid, commit->transaction);
     if (commit->xid)
         join_map_put(&positions->placed, placed_key(commit->xid), 0);
+    if (commit->transaction != ISO_NONE)
+        join_emit_respelt(join, &join->open.list[commit->transaction]);
     if (commit->record == ISO_NONE) {
         join_emit_foreign(join, &join->open.list[commit->transaction], cts);
+        join_note_newest(join, &join->open.list[commit->transaction], cts);
         join_emit_altered(join, &join->open.list[commit->transaction], cts);
         join_forget_transaction(join, commit->transaction, ISO_ROWS_FOREIGN);
         return;
@@ -286,6 +289,7 @@ static void place_commit(struct iso_join *join, const struct join_commit *commit
     join->records.kept.flags[record->kept] |= ISO_HAS_CTS;
     join_finish_placed(join, commit->record, commit->transaction, cts);
     if (commit->transaction != ISO_NONE) {
+        join_note_newest(join, &join->open.list[commit->transaction], cts);
         join_emit_altered(join, &join->open.list[commit->transaction], cts);
         join_forget_transaction(join, commit->transaction, ISO_ROWS_JUDGED);
     }

@@ -57,7 +57,8 @@ struct join_transaction {
     uint32_t others;               /* events that END counts and that are no rows ... */
     uint32_t covered_others;       /* ... of them, those of a table that is covered */
     uint32_t unreported;           /* rows of tables of which clients do not say what they write */
-    struct join_chain altered;     /* tables that it dropped rows of, or that have other columns from it on: `key` */
+    struct join_chain altered;     /* tables that it dropped rows of, or that have other columns from it on, and these
+                                      columns (`content` is their table): `key` */
     struct join_chain last_others; /* the position of the last of them in each input, which is its `key` */
     uint32_t flags;
     uint64_t expected;

@@ -230,7 +230,7 @@ static void take_note(struct iso_pipeline *pipeline, const struct iso_event *eve
                       struct iso_error *error)
 {
     bool is_schema = event->type == ISO_EVENT_SCHEMA, has_table = event->table != ISO_ABSENT;
-    if (is_schema && has_table && event->flags & ISO_EVENT_EPOCH)
+    if (is_schema && has_table && event->flags & ISO_EVENT_EPOCH && event->key == ISO_ABSENT)
         report_table(pipeline, event, ISO_NEWS_COLUMNS);
     if (is_schema && has_table && event->flags & ISO_EVENT_ALONE)
         report_rewrite(pipeline, event);

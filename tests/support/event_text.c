@@ -87,6 +87,8 @@ void event_text(const struct iso_events *events, char *text, size_t size)
             put(&line, " alone");
         if (event->flags & ISO_EVENT_EPOCH)
             put(&line, " epoch");
+        if (event->flags & ISO_EVENT_EPOCH && event->key != ISO_ABSENT)
+            put_atom(&line, " of ", event->key);
         if (event->flags & ISO_EVENT_UNREPORTED)
             put(&line, " unreported");
         if (event->flags & ISO_EVENT_INCREMENTAL)

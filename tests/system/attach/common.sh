@@ -1,4 +1,4 @@
-# For the tests of recordings of an attached application: cases.tsv (PostgreSQL) and cases_mariadb.tsv row by row, and what is known not to be
+# For the tests of recordings of an attached application: cases.tsv (PostgreSQL), cases_mariadb.tsv and cases_run.tsv row by row, and what is known not to be
 # there yet. Sourced.
 #
 # PENDING names tests that fail today, one a line, "NAME: WHY": they are told as "# skipped: TODO" and do not count. One that passes fails: its line has
@@ -29,6 +29,7 @@ conclude() {
 for_each_case() {
     for_each_of "$attach/cases.tsv" attach "$1"
     for_each_of "$attach/cases_mariadb.tsv" attach-mariadb "$1"
+    for_each_of "$attach/cases_run.tsv" run "$1"
 }
 
 for_each_of() { # TABLE RECORDINGS FUNCTION

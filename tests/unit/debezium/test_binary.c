@@ -482,7 +482,7 @@ static void tells_types_of_avro(void **state)
     assert_string_equal(case_bytes(&test, "x", key, BYTES("\0\0\0\0\2\0\2\2\4" SOURCE_AND_OP "c")),
                         "row c  t t/1 before - after {\"n\":2}"); /* NOT NULL now: its values are what they were */
     assert_string_equal(case_bytes(&test, "x", key, BYTES("\0\0\0\0\3\0\2\2\2\4" SOURCE_AND_OP "c")),
-                        "schema t epoch\nrow c  t t/1 before - after {\"n\":2}");
+                        "schema t epoch of t#n\nschema t epoch\nrow c  t t/1 before - after {\"n\":2}");
     case_close(&test);
 }
 

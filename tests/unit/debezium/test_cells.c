@@ -120,6 +120,7 @@ static void tells_columns_that_vary(void **state)
                         "schema public.kv epoch id 749 at 20,30\ncolumn public.kv#w\n" ROW(
                             "u") "before true after true" AT CELL("u", "v") "after 7" AT CELL("u", "w") "after 1" AT);
     assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("c", "null", "{\"k\":2,\"w\":1,\"x\":2}")),
+                        "schema public.kv epoch of public.kv#v id 749 at 20,30\n"
                         "schema public.kv epoch id 749 at 20,30\ncolumn public.kv#x\ncolumn public.kv#v\n" ROW(
                             "c") "before - after true" AT CELL("c", "w") "after 1" AT CELL("c", "x") "after 2" AT);
     assert_string_equal(case_decode(&test, "{\"k\":2}", ENVELOPE("d", "null", "null")),

@@ -67,6 +67,8 @@ static void takes_whole_grpc_rows(void **state)
     /* without cells, as the connector's transforms leave it */
     assert_string_equal(
         case_decode(&test, "{\"id\":1}", GRPC("u", "{\"id\":1,\"v\":2}", "{\"id\":1,\"v\":null}", UUID, "false")),
+        "schema public.t epoch of public.t#w id " UUID
+        " cts 6963200000505675781 at 6963200000505675781,6963200000505600000\n"
         "schema public.t epoch id " UUID " cts 6963200000505675781 at 6963200000505675781,6963200000505600000\n"
         "row u s public.t public.t/1 before {\"v\":2} after {\"v\":null}" AT);
     case_close(&test);
