@@ -55,8 +55,8 @@
  * Files are appended to. A line is written whole: `kill -9` of the application leaves no part of a line of up
  * to ISO_RECORDER_WHOLE_LINE bytes. (Writes end at page boundaries, blank lines fill the rest: a page is what
  * a killed process writes whole or not at all.) Of a longer one a part may be left; it is cut off when the
- * file is opened again. One recorder has a file at a time: opening it twice is an error. A new file has mode
- * 0600, since records hold people's data; ISO_BAD_INPUT are a symbolic link, another user's file, and a folder
+ * file is opened again. One recorder has a file at a time: opening it twice is an error. It gets mode
+ * 0600, also one that exists, since records hold people's data; ISO_BAD_INPUT are a symbolic link, another user's file, and a folder
  * that others may write to (but /tmp and the like). A pipe of one's own will do.
  *
  * Ownership: strings are copied. A recorder outlives its sessions. Errors: opening gives ISO_FAILED or

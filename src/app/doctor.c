@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "app/commands.h"
+#include "base/memory.h"
+#include "base/shown.h"
 #include "database/database.h"
 #include "doctor/doctor.h"
 #include "iso/version.h"
@@ -38,6 +40,23 @@ static const struct app_option options[] = {
     {.type = APP_END},
 };
 
+/* A line of its own, whatever names stand in it: they are other people's. */
+static void put_line(struct app *app, const char *label, const char *text)
+{
+    struct iso_text shown = {0};
+    iso_output_text(&app->out, label);
+    for (const char *part = text, *end = text; *part; part = end) {
+        end += strcspn(part, "\n\t");
+        shown.used = 0;
+        iso_text_put_shown(&shown, part, (size_t)(end - part));
+        iso_output_bytes(&app->out, shown.bytes, shown.used);
+        for (; *end && strchr("\n\t", *end); end++)
+            iso_output_format(&app->out, "\\u%04x", (unsigned)*end);
+    }
+    iso_output_text(&app->out, "\n");
+    iso_text_release(&shown);
+}
+
 static void print_text(struct app *app, const struct doctor_command *command, const struct iso_doctor_report *report)
 {
     uint32_t shown = 0;
@@ -47,10 +66,11 @@ static void print_text(struct app *app, const struct doctor_command *command, co
             if (finding->weight != weight || (command->quiet && weight == ISO_DOCTOR_NOTE))
                 continue;
             shown++;
-            iso_output_format(&app->out, "%-6s %s\n       costs: %s\n", iso_doctor_weight_name(weight), finding->about,
-                              finding->costs);
+            iso_output_format(&app->out, "%-7s", iso_doctor_weight_name(weight));
+            put_line(app, "", finding->about);
+            put_line(app, "       costs: ", finding->costs);
             if (finding->mend)
-                iso_output_format(&app->out, "       mend:  %s\n", finding->mend);
+                put_line(app, "       mend:  ", finding->mend);
         }
     }
     uint32_t wrong = iso_doctor_count(report, ISO_DOCTOR_WRONG), weak = iso_doctor_count(report, ISO_DOCTOR_WEAK);
@@ -60,8 +80,11 @@ static void print_text(struct app *app, const struct doctor_command *command, co
         iso_output_format(&app->out, "%u wrong, %u weak\n", wrong, weak);
     else
         iso_output_text(&app->out, "ready to be watched\n");
-    if (!command->quiet)
-        iso_output_format(&app->out, "%.*s\n", (int)report->watch.used, report->watch.bytes);
+    if (!command->quiet) {
+        char *watch = iso_copy_text(report->watch.bytes, report->watch.used);
+        put_line(app, "", watch);
+        iso_free(watch);
+    }
 }
 
 static void put_member(struct app *app, const char *name, const char *text)

@@ -223,6 +223,7 @@ static enum iso_status open_sinks(struct app *app, struct probe *probe)
 {
     if (probe->record && iso_output_open(&probe->recording, probe->record, &app->error) != ISO_OK)
         return app->error.status;
+    probe->recording.mode = 0600; /* that of a file which it replaces is for something else */
     probe->is_recording = probe->record != NULL;
     if (!probe->to || app_properties(&probe->kafka, &probe->properties, &app->error) != ISO_OK)
         return app->error.status;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "app/commands.h"
+#include "base/redact.h"
 #include "connectors/kafka/producer.h"
 #include "database/database.h"
 #include "run/consume.h"
@@ -179,6 +180,13 @@ static enum iso_status run_rounds(struct app *app, struct tick_command *command,
     return app->error.status;
 }
 
+/* Every user of the machine sees the arguments of a process, and this one runs for years. */
+static bool has_password(const char *url)
+{
+    const char *at = iso_url_user_end(url), *user = strstr(url, "://"), *query = strchr(url, '?');
+    return (at && user && memchr(user + 3, ':', (size_t)(at - user) - 3)) || (query && strstr(query, "password"));
+}
+
 static enum iso_status run_tick(struct app *app, int count, char **arguments)
 {
     struct tick_command command = {.to = "in-band", .grace_ms = 10000, .every_ms = 1000};
@@ -190,6 +198,10 @@ static enum iso_status run_tick(struct app *app, int count, char **arguments)
         goto out;
     if (urls.count != 1 || !iso_database_is_url(urls.items[0], &protocol) || protocol != ISO_PROTOCOL_POSTGRES)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "expected one URL: postgresql://HOST:PORT/DATABASE");
+    else if (has_password(urls.items[0]))
+        status = iso_error_set(&app->error, ISO_BAD_INPUT,
+                               "the URL has a password, which every user of the machine could read; expected it in "
+                               "~/.pgpass, a PGPASSFILE, or PGPASSWORD");
     if (status == ISO_OK)
         status = open_sink(app, &command);
     if (status == ISO_OK)
@@ -210,7 +222,8 @@ const struct app_command app_tick = {
              "watermarks, so that verdicts of watch become final without the clients' help and\n"
              "without message times. It goes by xact_start of open transactions, also of those\n"
              "that are idle at READ COMMITTED, and by prepared ones; a transaction that stays\n"
-             "open keeps all watermarks back. It needs the role pg_read_all_stats. Several may\n"
+             "open keeps all watermarks back. It needs the role pg_read_all_stats. A password\n"
+             "comes from ~/.pgpass, PGPASSFILE or PGPASSWORD, never from the URL. Several may\n"
              "run. Exit status: 0 ended, 2 bad usage or rights, 4 runtime failure.",
     .examples = "  isochron tick --grace 5 postgresql://localhost/shop\n"
                 "      In-band; clients publish their records within 5 seconds.\n"

@@ -189,6 +189,14 @@ int iso_own_open(const char *path, int flags, struct iso_error *error)
     return file;
 }
 
+bool iso_own_hide(int file)
+{
+    struct stat status;
+    if (fstat(file, &status))
+        return false;
+    return !S_ISREG(status.st_mode) || !(status.st_mode & 077) || !fchmod(file, 0600);
+}
+
 int iso_own_open_in(int folder, const char *name, int flags)
 {
     struct stat status;

@@ -3,7 +3,7 @@
  *
  * A folder is safe if it belongs to this user or to root, and whoever else may write there cannot replace what is this
  * user's: nobody; a group that this process is in; all, where it is sticky, as /tmp is. In it a file is opened that is
- * no symbolic link; new ones have mode 0600. One that exists keeps its mode; if it is regular, it must be this user's,
+ * no symbolic link; new ones have mode 0600. One that exists keeps its mode (but see iso_own_hide); if it is regular, it must be this user's,
  * have one name only, and not be open to all for writing; a pipe or device, this user's or root's. Below /dev (but
  * /dev/shm and /dev/mqueue), where only root puts something, names mean what they do everywhere.
  *
@@ -40,6 +40,9 @@ const char *iso_own_name_of(const char *path);
 /* May a new file take the place of `path`? Only of a regular one that is this user's, and of none; false: `error`, else
  * errno. `mode`: the new one's, that of the one that goes. */
 bool iso_own_may_replace(int folder, const char *path, mode_t *mode, struct iso_error *error);
+
+/* Of a file that is open and will hold people's data: if it is regular, nobody else reads it from now on. False: errno. */
+bool iso_own_hide(int file);
 
 /* A regular file in a folder that is open: no symbolic link is followed, no pipe waited for. -1: errno. */
 int iso_own_open_in(int folder, const char *name, int flags);

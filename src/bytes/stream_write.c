@@ -48,6 +48,11 @@ struct iso_stream_writer *iso_stream_writer_new(const char *path, struct iso_err
 {
     bool standard = !strcmp(path, "-");
     int file = standard ? STDOUT_FILENO : iso_own_open(path, O_WRONLY | O_CREAT | O_TRUNC, error);
+    if (file >= 0 && !standard && !iso_own_hide(file)) {
+        iso_error_set(error, ISO_FAILED, "%s: %s", path, strerror(errno));
+        close(file);
+        return NULL;
+    }
     return file < 0 ? NULL : writer_of(file, path, standard ? "<stdout>" : path);
 }
 
@@ -62,7 +67,7 @@ struct iso_stream_writer *iso_stream_writer_resume(const char *path, uint64_t le
     int file = iso_own_open(path, O_WRONLY | (length ? 0 : O_CREAT), error);
     if (file < 0)
         return NULL;
-    if (fstat(file, &status))
+    if (fstat(file, &status) || !iso_own_hide(file))
         iso_error_set(error, ISO_FAILED, "%s: %s", path, strerror(errno));
     else if (!S_ISREG(status.st_mode))
         iso_error_set(error, ISO_FAILED, "%s: expected a regular file, which can be continued", path);

@@ -51,7 +51,7 @@ void doctor_add(struct doctor *doctor, enum iso_doctor_weight weight, const char
                 const char *about, ...)
 {
     struct iso_doctor_report *report = doctor->report;
-    char text[1024];
+    char text[2048];
     va_list list;
     va_start(list, about);
     vsnprintf(text, sizeof text, about, list);
@@ -73,8 +73,8 @@ struct doctor_found doctor_find(struct doctor *doctor, const char *sql)
     for (uint32_t i = 0; i < found.count; i++) {
         const char *name = iso_database_value(doctor->database, i, 0);
         name = name ? name : "";
-        if (i == 0)
-            snprintf(found.first, sizeof found.first, "%s", name);
+        if (i == 0 && strlen(name) < sizeof found.first) /* a part of a quoted name would be an open quote */
+            memcpy(found.first, name, strlen(name) + 1);
         if (used + strlen(name) + 40 < sizeof found.names)
             used += (size_t)snprintf(found.names + used, sizeof found.names - used, "%s%s", i ? ", " : "", name);
         else {
@@ -100,15 +100,27 @@ static bool is_called(const char *asked, const char *schema, const char *name)
            (!strncmp(asked, schema, length) && asked[length] == '.' && !strcmp(asked + length + 1, name));
 }
 
+/* Whatever standard_conforming_strings says. */
 static void put_quoted(struct iso_text *sql, const char *text, bool is_mysql)
 {
-    iso_text_put(sql, "'");
+    iso_text_put(sql, is_mysql ? "'" : "E'");
     for (; *text; text++) {
-        if (*text == '\'' || (is_mysql && *text == '\\'))
+        if (*text == '\'' || *text == '\\')
             iso_text_put_bytes(sql, text, 1);
         iso_text_put_bytes(sql, text, 1);
     }
     iso_text_put(sql, "'");
+}
+
+void doctor_quote(struct doctor *doctor, const char *function, const char *text, char into[DOCTOR_NAME])
+{
+    struct iso_text sql = {0};
+    iso_text_format(&sql, "SELECT pg_catalog.%s(", function);
+    put_quoted(&sql, text, false);
+    iso_text_put(&sql, ")");
+    iso_text_put_bytes(&sql, "", 1);
+    doctor_ask(doctor, sql.bytes, into, DOCTOR_NAME);
+    iso_text_release(&sql);
 }
 
 void doctor_condition(const struct doctor *doctor, const char *schema, const char *table, struct iso_text *sql)
@@ -134,21 +146,48 @@ void doctor_condition(const struct doctor *doctor, const char *schema, const cha
 
 /* ---- the command that fits ---- */
 
+/* An argument as the shell reads it. */
+static void put_argument(struct iso_text *text, const struct iso_text *argument)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,=@%+";
+    bool is_plain = argument->used;
+    for (size_t i = 0; i < argument->used; i++)
+        is_plain &= argument->bytes[i] && strchr(plain, argument->bytes[i]);
+    if (is_plain) {
+        iso_text_put_bytes(text, argument->bytes, argument->used);
+        return;
+    }
+    iso_text_put(text, "'");
+    for (size_t i = 0; i < argument->used; i++)
+        if (argument->bytes[i] == '\'')
+            iso_text_put(text, "'\\''");
+        else
+            iso_text_put_bytes(text, argument->bytes + i, 1);
+    iso_text_put(text, "'");
+}
+
+__attribute__((format(printf, 3, 4))) static void put_option(struct iso_text *text, const char *option,
+                                                             const char *format, ...)
+{
+    char value[2048];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(value, sizeof value, format, list);
+    va_end(list);
+    struct iso_text argument = {.bytes = value, .used = strlen(value)};
+    iso_text_format(text, " %s ", option);
+    put_argument(text, &argument);
+}
+
 /* What a source needs to know of its table. */
 static void put_source(struct iso_text *text, const struct iso_doctor_report *report,
                        const struct iso_doctor_table *table)
 {
     bool is_yugabyte = report->product == ISO_PRODUCT_YUGABYTE;
-    iso_text_format(text, " --source %s:%s.%s.%s", is_yugabyte ? "yugabyte" : "debezium",
-                    report->prefix ? report->prefix : "PREFIX", table->schema, table->name);
-    if (table->column)
-        iso_text_format(text, ",value=%s", table->column);
-    else
-        iso_text_put(text, ",cells=true");
-    if (table->is_whole)
-        iso_text_put(text, ",identity=full");
-    if (report->is_avro)
-        iso_text_put(text, ",registry=URL");
+    put_option(text, "--source", "%s:%s.%s.%s%s%s%s%s", is_yugabyte ? "yugabyte" : "debezium",
+               report->prefix ? report->prefix : "PREFIX", table->schema, table->name,
+               table->column ? ",value=" : ",cells=true", table->column ? table->column : "",
+               table->is_whole ? ",identity=full" : "", report->is_avro ? ",registry=URL" : "");
 }
 
 void doctor_command(struct doctor *doctor)
@@ -158,19 +197,19 @@ void doctor_command(struct doctor *doctor)
     const char *brokers =
         doctor->options->kafka ? iso_kafka_properties_get(doctor->options->kafka, "bootstrap.servers") : NULL;
     iso_text_put(text, "isochron watch");
-    if (report->product == ISO_PRODUCT_TIDB) {
-        iso_text_format(text, " --source ticdc:TOPIC --source history:%s --wait-for-topics -X bootstrap.servers=%s",
-                        doctor->options->history ? doctor->options->history : "CLIENTS",
-                        brokers ? brokers : "HOST:PORT");
-        return;
-    }
-    for (uint32_t i = 0; i < report->table_count; i++)
+    const char *history = doctor->options->history ? doctor->options->history : "CLIENTS";
+    bool is_tidb = report->product == ISO_PRODUCT_TIDB;
+    if (is_tidb)
+        put_option(text, "--source", "ticdc:TOPIC");
+    for (uint32_t i = 0; i < report->table_count && !is_tidb; i++)
         if (report->tables[i].has_key)
             put_source(text, report, &report->tables[i]);
-    iso_text_format(text,
-                    " --source debezium:%s.transaction%s --source history:%s --wait-for-topics -X bootstrap.servers=%s",
-                    report->prefix ? report->prefix : "PREFIX", report->is_avro ? ",registry=URL" : "",
-                    doctor->options->history ? doctor->options->history : "CLIENTS", brokers ? brokers : "HOST:PORT");
+    if (!is_tidb)
+        put_option(text, "--source", "debezium:%s.transaction%s", report->prefix ? report->prefix : "PREFIX",
+                   report->is_avro ? ",registry=URL" : "");
+    put_option(text, "--source", "history:%s", history);
+    iso_text_put(text, " --wait-for-topics");
+    put_option(text, "-X", "bootstrap.servers=%s", brokers ? brokers : "HOST:PORT");
 }
 
 /* ---- */

@@ -91,18 +91,23 @@ static struct doctor_found find_tables(struct doctor *doctor, const char *select
     "EXISTS (SELECT 1 FROM information_schema.table_constraints k WHERE k.table_schema = t.table_schema AND "          \
     "k.table_name = t.table_name AND k.constraint_type = 'PRIMARY KEY')"
 
+/* As SQL has it. */
+#define NAME                                                                                                           \
+    "CASE WHEN t.table_name REGEXP '^[a-z_][a-z0-9_]*$' THEN t.table_name ELSE CONCAT('`', REPLACE(t.table_name, "     \
+    "'`', '``'), '`') END"
+
 static void check_tables(struct doctor *doctor)
 {
-    char mend[300];
-    struct doctor_found found = find_tables(doctor, "SELECT t.table_name", "NOT " HAS_KEY);
-    snprintf(mend, sizeof mend, "ALTER TABLE %.130s ADD PRIMARY KEY (...);%s", found.first,
+    char mend[DOCTOR_NAME + 100];
+    struct doctor_found found = find_tables(doctor, "SELECT " NAME, "NOT " HAS_KEY);
+    snprintf(mend, sizeof mend, "ALTER TABLE %s ADD PRIMARY KEY (...);%s", found.first,
              found.count > 1 ? "  -- and so for the others" : "");
     if (found.count)
         doctor_add(doctor, ISO_DOCTOR_WEAK, "its rows have no names: nothing of it is judged", mend,
                    "no primary key: %s", found.names);
-    found = find_tables(doctor, "SELECT t.table_name",
+    found = find_tables(doctor, "SELECT " NAME,
                         "t.engine IS NOT NULL AND t.engine NOT IN ('InnoDB', 'ROCKSDB', 'RocksDB', 'ndbcluster')");
-    snprintf(mend, sizeof mend, "ALTER TABLE %.130s ENGINE = InnoDB;%s", found.first,
+    snprintf(mend, sizeof mend, "ALTER TABLE %s ENGINE = InnoDB;%s", found.first,
              found.count > 1 ? "  -- and so for the others" : "");
     if (found.count)
         doctor_add(doctor, ISO_DOCTOR_WRONG,

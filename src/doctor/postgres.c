@@ -11,12 +11,14 @@ enum { OLDEST_VERSION = 140000, COLUMN_LISTS = 150000, OPEN_SECONDS = 10, LEAST_
 struct postgres {
     struct doctor *doctor;
     struct iso_text sql;
-    char publication[128], slot[128], database[128], user[128];
+    char publication[128]; /* as it is; and for SQL, as a name and as a text */
+    char publication_name[DOCTOR_NAME], literal[DOCTOR_NAME];
+    char slot[128], database[DOCTOR_NAME], user[DOCTOR_NAME];
     long version;
 };
 
 /* Partitions count as their root, r. */
-#define NAME "n.nspname || '.' || r.relname"
+#define NAME "quote_ident(n.nspname) || '.' || quote_ident(r.relname)"
 #define HAS_KEY "EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)"
 
 /* "SELECT DISTINCT what FROM tables WHERE people's AND condition ORDER BY 1". */
@@ -36,14 +38,13 @@ static struct doctor_found find_tables(struct postgres *postgres, const char *wh
     return doctor_find(postgres->doctor, sql->bytes);
 }
 
-/* Another table's columns of a mend, "ALTER TABLE a ...; ALTER TABLE b ...": of the first, with a word on the others. */
-static const char *for_each(char *into, size_t size, const char *format, const struct doctor_found *found)
+enum { MEND = 2 * DOCTOR_NAME + 200 }; /* two names, as SQL has them, and words */
+
+/* A mend of the first, "ALTER TABLE a ...;", with a word on the others. */
+static const char *for_each(char into[MEND], const char *before, const struct doctor_found *found, const char *behind)
 {
-    char one[256];
-    /* The format is one of this file, with one %s. */
-    const char *place = strstr(format, "%s");
-    snprintf(one, sizeof one, "%.*s%s%s", (int)(place - format), format, found->first, place + 2);
-    snprintf(into, size, "%s%s", one, found->count > 1 ? "  -- and so for the others" : "");
+    snprintf(into, MEND, "%s %s %s%s", before, found->first, behind,
+             found->count > 1 ? "  -- and so for the others" : "");
     return into;
 }
 
@@ -67,8 +68,8 @@ static void check_server(struct postgres *postgres)
                    text);
     doctor_ask(doctor, "SHOW default_transaction_isolation", text, sizeof text);
     if (strcmp(text, "repeatable read") && strcmp(text, "serializable")) {
-        char mend[256];
-        snprintf(mend, sizeof mend, "ALTER DATABASE %.120s SET default_transaction_isolation = 'repeatable read';",
+        char mend[MEND];
+        snprintf(mend, sizeof mend, "ALTER DATABASE %s SET default_transaction_isolation = 'repeatable read';",
                  postgres->database);
         doctor_add(doctor, ISO_DOCTOR_WEAK,
                    "each statement has a snapshot of its own: reads are judged only if clients record it on each, and "
@@ -122,39 +123,38 @@ static void list_tables(struct postgres *postgres)
 static void check_identity(struct postgres *postgres)
 {
     struct doctor *doctor = postgres->doctor;
-    char mend[400];
+    char mend[MEND];
     struct doctor_found found =
         find_tables(postgres, "c.oid::regclass::text", "", "c.relkind = 'r' AND c.relreplident = 'n'");
     if (found.count)
         doctor_add(doctor, ISO_DOCTOR_WRONG, "its updates and deletes fail once it is published",
-                   for_each(mend, sizeof mend, "ALTER TABLE %s REPLICA IDENTITY FULL;", &found),
-                   "REPLICA IDENTITY is NOTHING: %s", found.names);
+                   for_each(mend, "ALTER TABLE", &found, "REPLICA IDENTITY FULL;"), "REPLICA IDENTITY is NOTHING: %s",
+                   found.names);
     found = find_tables(postgres, "c.oid::regclass::text", "", "c.relkind = 'r' AND c.relreplident IN ('d', 'i')");
     if (found.count)
         doctor_add(doctor, ISO_DOCTOR_WEAK,
                    "updates come without the row that they replaced: before images are not checked, long values that "
                    "did not change are unknown",
-                   for_each(mend, sizeof mend, "ALTER TABLE %s REPLICA IDENTITY FULL;", &found),
-                   "REPLICA IDENTITY is not FULL: %s", found.names);
+                   for_each(mend, "ALTER TABLE", &found, "REPLICA IDENTITY FULL;"), "REPLICA IDENTITY is not FULL: %s",
+                   found.names);
 }
 
 static void check_tables(struct postgres *postgres)
 {
     struct doctor *doctor = postgres->doctor;
-    char mend[400];
+    char mend[MEND];
     struct doctor_found found =
         find_tables(postgres, NAME, "", "c.relkind IN ('r', 'p') AND NOT c.relispartition AND NOT " HAS_KEY);
     if (found.count)
         doctor_add(doctor, ISO_DOCTOR_WEAK, "its rows have no names: nothing of it is judged",
-                   for_each(mend, sizeof mend, "ALTER TABLE %s ADD PRIMARY KEY (...);", &found), "no primary key: %s",
-                   found.names);
+                   for_each(mend, "ALTER TABLE", &found, "ADD PRIMARY KEY (...);"), "no primary key: %s", found.names);
     check_identity(postgres);
     found = find_tables(postgres, "c.oid::regclass::text", "", "c.relkind = 'r' AND c.relpersistence = 'u'");
     if (found.count)
         doctor_add(doctor, ISO_DOCTOR_WRONG, "its changes are not in the log, and reads of it look wrong",
-                   for_each(mend, sizeof mend, "ALTER TABLE %s SET LOGGED;", &found), "unlogged: %s", found.names);
+                   for_each(mend, "ALTER TABLE", &found, "SET LOGGED;"), "unlogged: %s", found.names);
     found =
-        find_tables(postgres, NAME " || '.' || a.attname", "JOIN pg_attribute a ON a.attrelid = c.oid",
+        find_tables(postgres, NAME " || '.' || quote_ident(a.attname)", "JOIN pg_attribute a ON a.attrelid = c.oid",
                     "c.relkind IN ('r', 'p') AND NOT c.relispartition AND a.attgenerated <> '' AND NOT a.attisdropped");
     if (found.count)
         doctor_add(doctor, ISO_DOCTOR_NOTE, "the stream leaves them out: reads of them are counted and not judged",
@@ -172,78 +172,77 @@ static void choose_publication(struct postgres *postgres)
 {
     struct doctor *doctor = postgres->doctor;
     const char *asked = doctor->options->publication;
-    if (asked) {
+    if (asked)
         snprintf(postgres->publication, sizeof postgres->publication, "%s", asked);
-        return;
-    }
-    doctor_ask(
-        doctor,
-        "SELECT pubname FROM pg_publication ORDER BY pubname <> 'dbz_publication', NOT puballtables, pubname LIMIT 1",
-        postgres->publication, sizeof postgres->publication);
+    else
+        doctor_ask(
+            doctor,
+            "SELECT pubname FROM pg_publication ORDER BY pubname <> 'dbz_publication', NOT puballtables, pubname LIMIT "
+            "1",
+            postgres->publication, sizeof postgres->publication);
+    doctor_quote(doctor, "quote_literal", postgres->publication, postgres->literal);
+    doctor_quote(doctor, "quote_ident", *postgres->publication ? postgres->publication : "dbz_publication",
+                 postgres->publication_name);
 }
 
-static void check_published(struct postgres *postgres, const char *literal)
+static void check_published(struct postgres *postgres)
 {
     struct doctor *doctor = postgres->doctor;
-    char condition[600], mend[400], format[300];
+    char condition[DOCTOR_NAME + 300], mend[MEND], alter[DOCTOR_NAME + 100];
     snprintf(condition, sizeof condition,
              "c.relkind = 'r' AND NOT c.relispartition AND NOT EXISTS (SELECT 1 FROM pg_publication_tables p WHERE "
-             "p.pubname = %.150s AND p.schemaname = n.nspname AND p.tablename = r.relname)",
-             literal);
+             "p.pubname = %s AND p.schemaname = n.nspname AND p.tablename = r.relname)",
+             postgres->literal);
     struct doctor_found found = find_tables(postgres, NAME, "", condition);
-    snprintf(format, sizeof format, "ALTER PUBLICATION %.120s ADD TABLE %%s;", postgres->publication);
+    snprintf(alter, sizeof alter, "ALTER PUBLICATION %s ADD TABLE", postgres->publication_name);
     if (found.count)
         doctor_add(doctor, ISO_DOCTOR_WRONG, "its rows never arrive, and reads of it look wrong once it is attached",
-                   for_each(mend, sizeof mend, format, &found), "publication %s lacks %s", postgres->publication,
-                   found.names);
+                   for_each(mend, alter, &found, ";"), "publication %s lacks %s", postgres->publication, found.names);
     found = find_tables(postgres, NAME, "", "c.relkind = 'p' AND NOT c.relispartition");
-    char via[8], sql[256];
-    snprintf(sql, sizeof sql, "SELECT pubviaroot FROM pg_publication WHERE pubname = %.150s", literal);
+    char via[8], sql[DOCTOR_NAME + 100];
+    snprintf(sql, sizeof sql, "SELECT pubviaroot FROM pg_publication WHERE pubname = %s", postgres->literal);
     doctor_ask(doctor, sql, via, sizeof via);
-    snprintf(mend, sizeof mend, "ALTER PUBLICATION %.120s SET (publish_via_partition_root = true);",
-             postgres->publication);
+    snprintf(mend, sizeof mend, "ALTER PUBLICATION %s SET (publish_via_partition_root = true);",
+             postgres->publication_name);
     if (found.count && strcmp(via, "t"))
         doctor_add(doctor, ISO_DOCTOR_WRONG,
                    "rows arrive under the names of partitions, and clients record the table's: nothing fits", mend,
                    "partitioned, and publication %s says the partitions: %s", postgres->publication, found.names);
 }
 
-static void check_filters(struct postgres *postgres, const char *literal)
+static void check_filters(struct postgres *postgres)
 {
     struct doctor *doctor = postgres->doctor;
-    char from[400], mend[400], format[300];
+    char from[DOCTOR_NAME + 200], mend[MEND], alter[DOCTOR_NAME + 100];
     if (postgres->version < COLUMN_LISTS)
         return;
     snprintf(
         from, sizeof from,
         "JOIN pg_publication_rel pr ON pr.prrelid = c.oid JOIN pg_publication p ON p.oid = pr.prpubid AND p.pubname = "
-        "%.150s",
-        literal);
-    snprintf(format, sizeof format, "ALTER PUBLICATION %.120s DROP TABLE %%s, ADD TABLE ...;", postgres->publication);
+        "%s",
+        postgres->literal);
+    snprintf(alter, sizeof alter, "ALTER PUBLICATION %s DROP TABLE", postgres->publication_name);
     struct doctor_found found = find_tables(postgres, NAME, from, "pr.prqual IS NOT NULL");
     if (found.count)
         doctor_add(doctor, ISO_DOCTOR_WRONG, "rows that it leaves out look as if they were lost",
-                   for_each(mend, sizeof mend, format, &found), "publication %s has a row filter: %s",
+                   for_each(mend, alter, &found, ", ADD TABLE ...;"), "publication %s has a row filter: %s",
                    postgres->publication, found.names);
     found = find_tables(postgres, NAME, from, "pr.prattrs IS NOT NULL");
     if (found.count)
         doctor_add(doctor, ISO_DOCTOR_WEAK, "the stream leaves out columns: reads of them are counted and not judged",
-                   for_each(mend, sizeof mend, format, &found), "publication %s lists columns: %s",
+                   for_each(mend, alter, &found, ", ADD TABLE ...;"), "publication %s lists columns: %s",
                    postgres->publication, found.names);
 }
 
 static void check_publication(struct postgres *postgres)
 {
     struct doctor *doctor = postgres->doctor;
-    char literal[160], sql[300], text[8], mend[300];
+    char sql[DOCTOR_NAME + 200], text[8], mend[MEND];
     choose_publication(postgres);
-    snprintf(literal, sizeof literal, "'%.120s'", postgres->publication);
-    snprintf(sql, sizeof sql, "SELECT 1 FROM pg_publication WHERE pubname = %s", literal);
-    if (!*postgres->publication || strchr(postgres->publication, '\'') ||
-        !*doctor_ask(doctor, sql, text, sizeof text)) {
-        snprintf(mend, sizeof mend,
-                 "CREATE PUBLICATION %.120s FOR ALL TABLES WITH (publish_via_partition_root = true);",
-                 *postgres->publication ? postgres->publication : "dbz_publication");
+    snprintf(sql, sizeof sql, "SELECT 1 FROM pg_publication WHERE pubname = %s", postgres->literal);
+    if (!*postgres->publication || !*doctor_ask(doctor, sql, text, sizeof text)) {
+        snprintf(mend, sizeof mend, "CREATE PUBLICATION %s FOR ALL TABLES WITH (publish_via_partition_root = true);",
+                 postgres->publication_name);
         doctor_add(doctor, ISO_DOCTOR_WRONG, "the connector has nothing to follow, or needs a superuser to make it",
                    mend, *postgres->publication ? "there is no publication %s" : "there is no publication%s",
                    postgres->publication);
@@ -251,14 +250,14 @@ static void check_publication(struct postgres *postgres)
     }
     snprintf(sql, sizeof sql,
              "SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate FROM pg_publication WHERE pubname = %s",
-             literal);
-    snprintf(mend, sizeof mend, "ALTER PUBLICATION %.120s SET (publish = 'insert, update, delete, truncate');",
-             postgres->publication);
+             postgres->literal);
+    snprintf(mend, sizeof mend, "ALTER PUBLICATION %s SET (publish = 'insert, update, delete, truncate');",
+             postgres->publication_name);
     if (strcmp(doctor_ask(doctor, sql, text, sizeof text), "t"))
         doctor_add(doctor, ISO_DOCTOR_WRONG, "changes that it leaves out look as if they were lost", mend,
                    "publication %s does not publish insert, update, delete and truncate", postgres->publication);
-    check_published(postgres, literal);
-    check_filters(postgres, literal);
+    check_published(postgres);
+    check_filters(postgres);
 }
 
 /* ---- slots ---- */
@@ -285,15 +284,16 @@ static void check_slot(struct postgres *postgres)
 {
     struct doctor *doctor = postgres->doctor;
     struct iso_database *database = doctor->database;
-    char sql[600], mend[256];
+    char sql[DOCTOR_NAME + 600], mend[MEND], literal[DOCTOR_NAME] = "";
     const char *asked = doctor->options->slot;
-    snprintf(
-        sql, sizeof sql,
-        "SELECT slot_name, active, COALESCE(wal_status, ''), pg_size_pretty(pg_wal_lsn_diff(CASE WHEN "
-        "pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, restart_lsn)) FROM "
-        "pg_replication_slots WHERE slot_type = 'logical' AND database = current_database() %s%.100s%s ORDER BY active "
-        "DESC, slot_name <> 'isochron', slot_name LIMIT 1",
-        asked ? "AND slot_name = '" : "", asked && !strchr(asked, '\'') ? asked : "", asked ? "'" : "");
+    if (asked)
+        doctor_quote(doctor, "quote_literal", asked, literal);
+    snprintf(sql, sizeof sql,
+             "SELECT slot_name, active, COALESCE(wal_status, ''), pg_size_pretty(pg_wal_lsn_diff(CASE WHEN "
+             "pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, restart_lsn)) FROM "
+             "pg_replication_slots WHERE slot_type = 'logical' AND database = current_database() %s%s ORDER BY active "
+             "DESC, slot_name <> 'isochron', slot_name LIMIT 1",
+             asked ? "AND slot_name = " : "", literal);
     if (iso_database_execute(database, sql) != ISO_SQL_DONE)
         return;
     if (!iso_database_rows(database)) {
@@ -305,17 +305,19 @@ static void check_slot(struct postgres *postgres)
     snprintf(postgres->slot, sizeof postgres->slot, "%s", iso_database_value(database, 0, 0));
     bool is_active = !strcmp(iso_database_value(database, 0, 1), "t");
     bool is_lost = !strcmp(iso_database_value(database, 0, 2), "lost");
-    const char *behind = iso_database_value(database, 0, 3);
+    char behind[64];
+    snprintf(behind, sizeof behind, "%s",
+             iso_database_value(database, 0, 3) ? iso_database_value(database, 0, 3) : "?");
+    doctor_quote(doctor, "quote_literal", postgres->slot, literal);
     snprintf(mend, sizeof mend,
-             "SELECT pg_drop_replication_slot('%.120s');  -- and let the connector take its snapshot again",
-             postgres->slot);
+             "SELECT pg_drop_replication_slot(%s);  -- and let the connector take its snapshot again", literal);
     if (is_lost)
         doctor_add(doctor, ISO_DOCTOR_WRONG, "the log that it needs is gone: changes are missing", mend,
                    "replication slot %s is lost", postgres->slot);
     else if (!is_active)
         doctor_add(doctor, ISO_DOCTOR_WRONG, "nothing arrives, and the log piles up on the server's disk",
                    "-- start the connector, or: SELECT pg_drop_replication_slot(...);",
-                   "replication slot %s is not in use, %s behind", postgres->slot, behind ? behind : "?");
+                   "replication slot %s is not in use, %s behind", postgres->slot, behind);
 }
 
 /* ---- what is open ---- */
@@ -323,15 +325,16 @@ static void check_slot(struct postgres *postgres)
 static void check_open(struct postgres *postgres)
 {
     struct doctor *doctor = postgres->doctor;
-    char mend[300], text[16];
+    char mend[MEND], text[16];
     struct doctor_found found = doctor_find(
-        doctor, "SELECT gid FROM pg_prepared_xacts WHERE prepared < now() - interval '60 seconds' ORDER BY prepared");
-    snprintf(mend, sizeof mend, "ROLLBACK PREPARED '%.130s';  -- or COMMIT PREPARED", found.first);
+        doctor,
+        "SELECT quote_literal(gid) FROM pg_prepared_xacts WHERE prepared < now() - interval '60 seconds' ORDER BY prepared");
+    snprintf(mend, sizeof mend, "ROLLBACK PREPARED %s;  -- or COMMIT PREPARED", found.first);
     if (found.count)
         doctor_add(doctor, ISO_DOCTOR_WEAK, "no snapshot after it becomes final: verdicts wait", mend,
                    "prepared transactions that nobody ended for a minute: %s", found.names);
     doctor_ask(doctor, "SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')", text, sizeof text);
-    snprintf(mend, sizeof mend, "GRANT pg_read_all_stats TO %.120s;", postgres->user);
+    snprintf(mend, sizeof mend, "GRANT pg_read_all_stats TO %s;", postgres->user);
     if (strcmp(text, "t")) {
         doctor_add(doctor, ISO_DOCTOR_NOTE,
                    "transactions of others that stay open are not seen here, and `isochron tick` needs it", mend,

@@ -8,7 +8,9 @@ static void take_query(struct observed *observed, const struct wire_piece *piece
     struct text *text = observed_text_new(observed, wire_text(&cursor));
     if (piece->begins)
         observed_ask_before(observed, text, before);
-    observed_push(observed, ENTRY_QUERY, QUESTION_NONE)->text = text;
+    struct entry *entry = observed_push(observed, ENTRY_QUERY, QUESTION_NONE);
+    entry->text = text;
+    observed_weigh(observed, entry, observed_text_bytes(text));
 }
 
 static void take_parse(struct observed *observed, const struct wire_piece *piece, struct iso_text *before)
@@ -24,6 +26,7 @@ static void take_parse(struct observed *observed, const struct wire_piece *piece
         observed_ask_before(observed, text, before);
     struct entry *entry = observed_push(observed, ENTRY_PARSE, QUESTION_NONE);
     entry->text = text;
+    observed_weigh(observed, entry, observed_text_bytes(text));
     observed_keep_body(observed, entry, piece);
 }
 
@@ -41,6 +44,12 @@ void observed_client(struct observed *observed, const struct wire_piece *piece, 
 {
     if (observed->is_lost)
         return;
+    if (!observed->is_ready) {
+        /* Who is not logged in makes no work: no client says more than its password before the server is ready. */
+        if (!strchr("pX", piece->type))
+            observed_lose(observed);
+        return;
+    }
     if (!piece->body && strchr("QPBDEC", piece->type)) {
         observed_lose(observed);
         return;

@@ -27,6 +27,21 @@ struct text *observed_text_share(struct text *text)
     return text;
 }
 
+size_t observed_text_bytes(const struct text *text)
+{
+    return sizeof *text + text->constants.values.used + text->constants.count * sizeof *text->constants.list +
+           text->type_count * sizeof *text->types;
+}
+
+/* What a client may have kept for it is bounded. */
+static void weigh(struct observed *observed, size_t *bytes, size_t many)
+{
+    *bytes += many;
+    observed->names_bytes += many;
+    if (observed->names_bytes > NAMES_BYTES)
+        observed_lose(observed);
+}
+
 static void portal_release(struct portal *portal)
 {
     iso_free(portal->name);
@@ -56,14 +71,39 @@ struct portal *observed_find_portal(struct observed *observed, const char *name)
 
 void observed_drop_prepared(struct observed *observed, struct prepared *prepared)
 {
+    observed->names_bytes -= prepared->bytes;
     iso_free(prepared->name);
     observed_text_release(prepared->text);
     *prepared = observed->prepared[--observed->prepared_count];
 }
 
+void observed_add_prepared(struct observed *observed, const char *name, struct text *text)
+{
+    struct prepared *prepared = observed_find_prepared(observed, name);
+    if (prepared)
+        observed_drop_prepared(observed, prepared);
+    if (observed->prepared_count == NAMES_MOST) {
+        observed_lose(observed);
+        return;
+    }
+    ISO_GROW(observed->prepared, observed->prepared_count, observed->prepared_capacity);
+    prepared = &observed->prepared[observed->prepared_count++];
+    *prepared = (struct prepared){.name = iso_copy_text(name, strlen(name)), .text = observed_text_share(text)};
+    weigh(observed, &prepared->bytes, sizeof *prepared + strlen(name) + observed_text_bytes(text));
+}
+
+void observed_weigh_portal(struct observed *observed, struct portal *portal)
+{
+    weigh(observed, &portal->bytes,
+          sizeof *portal + strlen(portal->name) + observed_text_bytes(portal->text) + portal->parameters.values.used +
+              portal->parameters.count * sizeof *portal->parameters.list +
+              portal->format_count * sizeof *portal->formats + portal->fields.count * sizeof *portal->fields.list);
+}
+
 void observed_drop_portal(struct observed *observed, struct portal *portal)
 {
     observed->portal = NULL;
+    observed->names_bytes -= portal->bytes;
     portal_release(portal);
     *portal = observed->portals[--observed->portal_count];
     observed->portals[observed->portal_count] = (struct portal){0};

@@ -38,7 +38,7 @@ struct observed *observed_new(struct observe_world *world, uint64_t number, cons
     }
     snprintf(sid, sizeof sid, "%s/%" PRIu64, world->shared->sid, number);
     observed->world = world;
-    observed->database = observe_database(world->shared, database ? database : user);
+    observed->name = iso_copy_text(database ? database : user, strlen(database ? database : user));
     observed->session = iso_recorder_session_new(world->shared->recorder, sid);
     observed->spelling = (struct spelling){.is_utf8 = false, .is_iso = true, .keeps_floats = true};
     return observed;
@@ -74,6 +74,8 @@ void observed_free(struct observed *observed)
     iso_free(observed->portals);
     iso_free(observed->savepoints);
     iso_recorder_session_free(observed->session);
+    observe_database_release(observed->world->shared, observed->database);
+    iso_free(observed->name);
     iso_free(observed);
 }
 

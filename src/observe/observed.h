@@ -6,7 +6,8 @@
  *     observed_client(...)         each of the client's messages, as it is whole, before it is sent on
  *     observed_server_takes(...)   as a message of the server begins: is it an answer to a question of the observer's own?
  *     observed_server(...)         each of the server's messages, as it is whole
- *     observed_asks(...)           while nothing is open: a question for the server, if the catalog has to be read
+ *     observed_asks(...)           while nothing is open: a question for the server, if the catalog has to be read. Sessions that work are
+ *                                  not kept waiting for it: it is asked behind a login, or when a session is idle (`is_moment`)
  *
  * The observer knows what the server still has to answer: a queue of the messages that were sent on. A question is asked
  * only while that queue is empty, so that its answers come first, and the rest of the stream is the client's. If an answer
@@ -33,9 +34,10 @@ void observed_client(struct observed *observed, const struct wire_piece *piece, 
 
 /* By its type: it is not the client's, and is not sent on. */
 bool observed_server_takes(struct observed *observed, char type);
-void observed_server(struct observed *observed, const struct wire_piece *piece);
+/* True: it was taken, and is the client's after all (the server ends the session, and says why). */
+bool observed_server(struct observed *observed, const struct wire_piece *piece);
 
-bool observed_asks(struct observed *observed, struct iso_text *question);
+bool observed_asks(struct observed *observed, bool is_moment, struct iso_text *question);
 
 /* Observe no longer, once nothing of the observer's own is on its way. */
 void observed_stop(struct observed *observed);

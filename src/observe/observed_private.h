@@ -18,7 +18,7 @@
 #include "observe/observed.h"
 #include "observe/reading.h"
 
-enum { NAMES_MOST = 4096 };
+enum { NAMES_MOST = 4096, NAMES_BYTES = 1 << 24 };
 
 /* A statement's text with its constants, as a simple query or a prepared statement has it. */
 struct text {
@@ -34,6 +34,7 @@ struct text {
 
 struct prepared {
     char *name;
+    size_t bytes; /* in names_bytes */
     struct text *text;
 };
 
@@ -44,6 +45,7 @@ struct portal {
     uint16_t *formats; /* of the result */
     uint32_t format_count;
     struct result_fields fields;
+    size_t bytes; /* in names_bytes */
     bool is_described, has_run;
     uint64_t writes, serial; /* of the transaction, when it was opened or last read from */
     bool is_cursor;          /* of DECLARE: by FETCH */
@@ -71,6 +73,7 @@ struct entry {
     uint32_t place;        /* of a simple query: which of its statements */
     struct text *text;     /* QUERY, PARSE */
     struct iso_text bytes; /* the message's body, of those that are looked at when they are answered */
+    size_t cost;           /* in queue_bytes */
 };
 
 enum transaction_state { TRANSACTION_NONE, TRANSACTION_IMPLICIT, TRANSACTION_OPEN };
@@ -91,13 +94,16 @@ struct transaction {
 
 struct observed {
     struct observe_world *world;
-    struct observe_database *database;
+    char *name;                        /* of the database */
+    struct observe_database *database; /* a reference; NULL before the login */
     struct catalog *catalog;
     struct iso_recorder_session *session;
     struct entry *queue; /* a ring */
     uint32_t first, count, capacity;
     size_t queue_bytes;
-    bool is_ready; /* the server has said so once */
+    size_t names_bytes; /* what prepared statements and portals keep of what the client sent */
+    bool is_ready;      /* the server has said so once */
+    bool was_asked;     /* whether a question for the catalog is due */
     bool is_lost, stops, backslashes, is_standby, copies, in_sequence, made_temporary;
     char status; /* of the last ReadyForQuery */
     struct spelling spelling;
@@ -137,11 +143,15 @@ void observed_count_one(struct observed *observed, uint64_t *counter); /* of the
 struct text *observed_text_new(struct observed *observed, const char *sql);
 struct text *observed_text_share(struct text *text);
 void observed_text_release(struct text *text); /* NULL is allowed */
+size_t observed_text_bytes(const struct text *text);
 struct prepared *observed_find_prepared(struct observed *observed, const char *name);
 void observed_drop_prepared(struct observed *observed, struct prepared *prepared);
+void observed_add_prepared(struct observed *observed, const char *name,
+                           struct text *text); /* in place of one of that name */
 struct portal *observed_find_portal(struct observed *observed, const char *name);
 /* A portal without anything, in place of one of that name. */
 struct portal *observed_open_portal(struct observed *observed, const char *name);
+void observed_weigh_portal(struct observed *observed, struct portal *portal); /* its parameters are all there */
 void observed_drop_portal(struct observed *observed, struct portal *portal);
 void observed_drop_portals(struct observed *observed);
 
@@ -150,6 +160,7 @@ struct entry *observed_head(struct observed *observed); /* NULL: nothing is to b
 struct entry *observed_at(struct observed *observed, uint32_t place);
 struct entry *observed_push(struct observed *observed, enum entry_kind kind, enum question own);
 void observed_keep_body(struct observed *observed, struct entry *entry, const struct wire_piece *piece);
+void observed_weigh(struct observed *observed, struct entry *entry, size_t bytes); /* that it keeps */
 void observed_pop(struct observed *observed);
 /* After an error the server reads on to the next Sync. */
 void observed_pop_to_sync(struct observed *observed);

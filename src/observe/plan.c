@@ -204,7 +204,6 @@ static void plan_select(struct plan_statement *statement, const PgQuery__SelectS
                         const struct survey *survey)
 {
     statement->select = select;
-    statement->takes_snapshot = true;
     statement->is_simple = is_one_table(select);
     statement->is_partial =
         select->limit_count || select->limit_offset || survey->locks; /* who waits for a lock sees newer rows */
@@ -287,10 +286,10 @@ static void plan_any(struct plan_statement *statement)
     case PG_QUERY__NODE__NODE_UPDATE_STMT:
     case PG_QUERY__NODE__NODE_DELETE_STMT:
         statement->kind = PLAN_WRITE;
-        statement->may_write = statement->takes_snapshot = true;
+        statement->may_write = true;
         break;
     default:
-        statement->may_write = statement->takes_snapshot = true;
+        statement->may_write = true;
         statement->may_set |=
             node->node_case == PG_QUERY__NODE__NODE_DISCARD_STMT || node->node_case == PG_QUERY__NODE__NODE_CALL_STMT ||
             node->node_case == PG_QUERY__NODE__NODE_DO_STMT || node->node_case == PG_QUERY__NODE__NODE_EXECUTE_STMT;
@@ -300,7 +299,40 @@ static void plan_any(struct plan_statement *statement)
 
 /* ---- plans ---- */
 
-struct plan *plan_new(const char *text, size_t length, bool is_template)
+/* Keywords alone: in what else a statement says, a word may be anybody's, and a secret (SET app.token TO hunter2). */
+static bool has_names_only(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->count; i++) {
+        enum plan_kind kind = plan->statements[i].kind;
+        if (kind != PLAN_SELECT && kind != PLAN_WRITE && kind != PLAN_DECLARE && kind != PLAN_FETCH)
+            return false;
+    }
+    return plan->count;
+}
+
+static char *shape_of(const struct plan *plan, const char *text, size_t length)
+{
+    char shape[SHAPE_MOST + 1];
+    size_t used = 0;
+    if (has_names_only(plan)) {
+        for (; used < length && used < SHAPE_MOST; used++)
+            shape[used] = (unsigned char)text[used] < ' ' || text[used] == 0x7f ? ' ' : text[used];
+    } else {
+        struct iso_sql_tokens tokens;
+        struct iso_sql_fault fault;
+        bool is_scanned = length && iso_sql_scan(&tokens, text, length, &fault);
+        if (is_scanned && tokens.count && tokens.list[0].keyword)
+            for (const char *at = text + tokens.list[0].begin; at < text + tokens.list[0].end && used < 20; at++)
+                shape[used++] = (char)(*at & ~0x20);
+        if (is_scanned)
+            iso_sql_tokens_release(&tokens);
+        memcpy(shape + used, used ? " .." : "..", used ? 3 : 2);
+        used += used ? 3 : 2;
+    }
+    return iso_copy_text(shape, used);
+}
+
+struct plan *plan_new(const char *text, size_t length, bool is_template, _Atomic size_t *account)
 {
     struct plan *plan = iso_allocate_zeroed(1, sizeof *plan);
     struct iso_sql_fault fault;
@@ -315,9 +347,13 @@ struct plan *plan_new(const char *text, size_t length, bool is_template)
             plan_any(&plan->statements[i]);
         }
     else
-        plan->statements[0] = (struct plan_statement){
-            .reason = REASON_SYNTAX, .takes_snapshot = true, .may_write = true, .may_set = true};
-    plan->shape = iso_copy_text(is_template ? text : "", is_template ? (length < SHAPE_MOST ? length : SHAPE_MOST) : 0);
+        plan->statements[0] = (struct plan_statement){.reason = REASON_SYNTAX, .may_write = true, .may_set = true};
+    plan->shape = shape_of(plan, text, parsed ? length : 0);
+    plan->bytes = sizeof *plan + iso_sql_tree_bytes(&plan->tree) + plan->count * sizeof *plan->statements;
+    for (uint32_t i = 0; i < plan->count; i++)
+        plan->bytes += plan->statements[i].table_capacity * sizeof *plan->statements[i].tables;
+    plan->account = account;
+    *account += plan->bytes;
     return plan;
 }
 
@@ -325,6 +361,7 @@ void plan_release(struct plan *plan)
 {
     if (!plan || --plan->references)
         return;
+    *plan->account -= plan->bytes;
     for (uint32_t i = 0; i < plan->count; i++)
         iso_free(plan->statements[i].tables);
     iso_sql_tree_release(&plan->tree);

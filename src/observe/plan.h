@@ -63,7 +63,7 @@ struct plan_statement {
     enum plan_kind kind;
     enum isolation isolation; /* of BEGIN and SET */
     enum plan_reason reason;  /* its rows are no reads */
-    bool takes_snapshot, may_write, is_ddl, may_set;
+    bool may_write, is_ddl, may_set;
     bool sets_default; /* SET: that of later transactions */
     bool chains, holds, counts_as_read;
     bool calls;      /* functions that may do anything */
@@ -79,15 +79,17 @@ struct plan_statement {
 
 struct plan {
     uint32_t references, count;
-    bool needs_constants; /* the template is no statement; the text has to be parsed as it is */
-    char *shape;          /* for people: the template, shortened */
+    size_t bytes;            /* of memory */
+    _Atomic size_t *account; /* the sum of all plans that live, these bytes among them */
+    bool needs_constants;    /* the template is no statement; the text has to be parsed as it is */
+    char *shape;             /* for people: the template, shortened */
     struct plan_statement *statements;
     struct iso_sql_tree tree;
 };
 
 /* Never NULL; a text that is no statement has one of kind PLAN_OTHER, which may do anything. `is_template`: of constants there
- * is none in it. */
-struct plan *plan_new(const char *text, size_t length, bool is_template);
+ * is none in it. `account` outlives the plan. */
+struct plan *plan_new(const char *text, size_t length, bool is_template, _Atomic size_t *account);
 void plan_release(struct plan *plan); /* NULL is allowed */
 
 static inline struct plan *plan_share(struct plan *plan)

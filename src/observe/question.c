@@ -2,14 +2,13 @@
 
 #include "wire/put.h"
 
-static const char question_name[] = "isochron_proxy_asks";
 static const char ask_position[] =
     "SELECT pg_catalog.pg_current_snapshot(), pg_catalog.current_setting('transaction_isolation')";
 static const char ask_xid[] = "SELECT pg_catalog.pg_current_xact_id_if_assigned()";
 
 static void put_question(struct observed *observed, enum question question, const char *query, struct iso_text *text)
 {
-    wire_put_question(text, question_name, query);
+    wire_put_question(text, observed->world->shared->question_name, query);
     observed_push(observed, ENTRY_PARSE, question);
     observed_push(observed, ENTRY_BIND, question);
     observed_push(observed, ENTRY_EXECUTE, question);
@@ -29,7 +28,7 @@ static const struct plan_statement *only_statement(const struct text *text)
     return text && text->plan->count == 1 ? &text->plan->statements[0] : NULL;
 }
 
-/* Behind the first statement that took a snapshot the position is asked for, before COMMIT the transaction's xid: with the
+/* Behind the first statement that took a snapshot, never before it, the position is asked for, before COMMIT the transaction's xid: with the
  * message that the client sends next, so that the server is not woken for them alone. Without a catalog nobody knows whether
  * the server has these functions, and a question that fails would take the transaction with it. */
 void observed_ask_before(struct observed *observed, const struct text *text, struct iso_text *before)
@@ -39,8 +38,9 @@ void observed_ask_before(struct observed *observed, const struct text *text, str
     if (transaction->state != TRANSACTION_OPEN || observed->status != 'T' || !observed->catalog ||
         observed->is_standby || !may_ask(observed))
         return;
-    if (!transaction->position_asked && transaction->saw_snapshot &&
-        transaction->isolation != ISOLATION_READ_COMMITTED) {
+    if (!transaction->saw_snapshot) /* then it has written nothing either */
+        return;
+    if (!transaction->position_asked && transaction->isolation != ISOLATION_READ_COMMITTED) {
         transaction->position_asked = true;
         put_question(observed, QUESTION_POSITION, ask_position, before);
     }
@@ -49,16 +49,18 @@ void observed_ask_before(struct observed *observed, const struct text *text, str
         put_question(observed, QUESTION_XID, ask_xid, before);
 }
 
-bool observed_asks(struct observed *observed, struct iso_text *question)
+bool observed_asks(struct observed *observed, bool is_moment, struct iso_text *question)
 {
-    if (!may_ask(observed))
+    if (!may_ask(observed) || observed->status != 'I')
         return false;
-    if (observed->status == 'I' && observe_catalog_wanted(observed->world->shared, observed->database)) {
-        observed->asked = catalog_new();
-        put_question(observed, QUESTION_CATALOG, catalog_query, question);
-        return true;
-    }
-    return false;
+    is_moment |= !observed->was_asked; /* behind a login, which took longer */
+    observed->was_asked = true;
+    if (!observe_catalog_wanted(observed->world->shared, observed->database, is_moment))
+        return false;
+    observed_count_one(observed, &observed->world->counts.catalogs);
+    observed->asked = catalog_new();
+    put_question(observed, QUESTION_CATALOG, catalog_query, question);
+    return true;
 }
 
 static void take_answer(struct observed *observed, const struct wire_piece *piece, enum question question)

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 
-enum { QUEUE_MOST = 1 << 14, QUEUE_BYTES = 1 << 22 };
+enum { QUEUE_MOST = 1 << 14, QUEUE_BYTES = 1 << 24 };
 
 struct entry *observed_head(struct observed *observed)
 {
@@ -31,10 +31,18 @@ struct entry *observed_push(struct observed *observed, enum entry_kind kind, enu
     entry->own = own;
     entry->place = 0;
     entry->text = NULL;
-    entry->bytes.used = 0;
-    if (observed->count > QUEUE_MOST || observed->queue_bytes > QUEUE_BYTES)
+    entry->bytes.used = entry->cost = 0;
+    if (observed->count > QUEUE_MOST)
         observed_lose(observed);
     return entry;
+}
+
+void observed_weigh(struct observed *observed, struct entry *entry, size_t bytes)
+{
+    entry->cost += bytes;
+    observed->queue_bytes += bytes;
+    if (observed->queue_bytes > QUEUE_BYTES)
+        observed_lose(observed);
 }
 
 void observed_keep_body(struct observed *observed, struct entry *entry, const struct wire_piece *piece)
@@ -45,13 +53,13 @@ void observed_keep_body(struct observed *observed, struct entry *entry, const st
     }
     iso_text_put_bytes(&entry->bytes, piece->body, piece->size);
     iso_text_put_bytes(&entry->bytes, "", 1);
-    observed->queue_bytes += entry->bytes.used;
+    observed_weigh(observed, entry, entry->bytes.used);
 }
 
 void observed_pop(struct observed *observed)
 {
     struct entry *entry = observed_head(observed);
-    observed->queue_bytes -= entry->bytes.used;
+    observed->queue_bytes -= entry->cost;
     observed_text_release(entry->text);
     entry->text = NULL;
     entry->bytes.used = 0;

@@ -48,16 +48,7 @@ static void end_parse(struct observed *observed, struct entry *entry)
 {
     struct wire_cursor cursor = body_of(entry);
     const char *name = wire_text(&cursor);
-    struct prepared *prepared = observed_find_prepared(observed, name);
-    if (prepared)
-        observed_drop_prepared(observed, prepared);
-    if (observed->prepared_count == NAMES_MOST) {
-        observed_lose(observed);
-        return;
-    }
-    ISO_GROW(observed->prepared, observed->prepared_count, observed->prepared_capacity);
-    observed->prepared[observed->prepared_count++] =
-        (struct prepared){iso_copy_text(name, strlen(name)), observed_text_share(entry->text)};
+    observed_add_prepared(observed, name, entry->text);
 }
 
 static void bind_parameters(struct observed *observed, struct portal *portal, struct wire_cursor *cursor)
@@ -104,6 +95,7 @@ static void end_bind(struct observed *observed, struct entry *entry)
     }
     portal->text = observed_text_share(prepared->text);
     bind_parameters(observed, portal, &cursor);
+    observed_weigh_portal(observed, portal);
     if (!portal->text->is_described)
         return;
     copy_fields(&portal->fields, &portal->text->fields);
@@ -252,6 +244,7 @@ static void take_ready(struct observed *observed, const struct wire_piece *piece
     struct entry *entry = observed_head(observed);
     if (!observed->is_ready) {
         observed->is_ready = true;
+        observed->database = observe_database(observed->world->shared, observed->name);
         observed->status = 'I';
         return;
     }
@@ -342,29 +335,44 @@ static void answer(struct observed *observed, struct entry *entry, const struct 
     case 'E':
         take_error(observed, entry);
         break;
+    case 'V': /* of a function call, which took one */
+        observed->transaction.saw_snapshot = true;
+        break;
     default:
         break;
     }
 }
 
-void observed_server(struct observed *observed, const struct wire_piece *piece)
+static bool is_fatal(const struct wire_piece *piece)
+{
+    struct wire_cursor cursor = wire_cursor(piece->body, piece->size);
+    for (char field; (field = (char)wire_u8(&cursor));) {
+        const char *value = wire_text(&cursor);
+        if ((field == 'V' || field == 'S') && (!strcmp(value, "FATAL") || !strcmp(value, "PANIC")))
+            return true;
+    }
+    return false;
+}
+
+bool observed_server(struct observed *observed, const struct wire_piece *piece)
 {
     struct entry *entry = observed_head(observed);
     if (piece->type == 'S' && piece->body) {
         take_setting(observed, piece);
-        return;
+        return false;
     }
     if (strchr("NARKSv", piece->type))
-        return;
+        return false;
     if (entry && entry->own) {
+        bool is_last = piece->type == 'E' && is_fatal(piece);
         if (fits(piece->type, entry->kind) || piece->type == 'E')
             observed_answer_own(observed, piece);
         else
             observed_lose(observed);
-        return;
+        return is_last;
     }
     if (observed->is_lost)
-        return;
+        return false;
     while (entry && entry->kind == ENTRY_COPIED) {
         observed_pop(observed);
         entry = observed_head(observed);
@@ -379,4 +387,5 @@ void observed_server(struct observed *observed, const struct wire_piece *piece)
     } else {
         answer(observed, entry, piece);
     }
+    return false;
 }

@@ -23,8 +23,7 @@ void observed_begin_statement(struct observed *observed, struct text *text, uint
     observed->shape = text->shape;
     observed->portal = portal;
     struct plan *plan = text->plan;
-    static const struct plan_statement unknown = {
-        .reason = REASON_SYNTAX, .may_write = true, .takes_snapshot = true, .may_set = true};
+    static const struct plan_statement unknown = {.reason = REASON_SYNTAX, .may_write = true, .may_set = true};
     observed->statement = place < plan->count ? &plan->statements[place] : &unknown;
     refresh_catalog(observed);
     observed->input =
@@ -193,6 +192,7 @@ static void end_control(struct observed *observed, const char *tag)
         struct portal *cursor = observed_open_portal(observed, statement->name);
         cursor->text = observed_text_share(observed->text);
         cursor->is_cursor = true;
+        observed_weigh_portal(observed, cursor);
         break;
     }
     case PLAN_CLOSE: {
@@ -214,6 +214,22 @@ static bool changes_spelling(const struct plan_statement *statement)
     return set && (strcasestr(set->name, "float") || strcasestr(set->name, "bytea") || strcasestr(set->name, "xml"));
 }
 
+/* Whether the transaction has its snapshot for certain, by what the server says that it did. LOCK, SET, SHOW, LISTEN, NOTIFY and the like
+ * take none, and a question behind them would: it would move the moment that the transaction sees, and forbid SET TRANSACTION. What
+ * failed may have failed before. Without a tag a portal gave a part of its rows. */
+static bool took_snapshot(const struct plan_statement *statement, const char *tag)
+{
+    static const char *const tags[] = {"SELECT ",        "INSERT ",   "UPDATE ",  "DELETE ", "MERGE ",  "COPY ",
+                                       "DECLARE CURSOR", "CALL",      "DO",       "EXPLAIN", "CREATE ", "ALTER ",
+                                       "DROP ",          "TRUNCATE ", "REFRESH ", NULL};
+    if (!*tag)
+        return statement->kind == PLAN_SELECT || statement->kind == PLAN_WRITE;
+    for (const char *const *known = tags; *known; known++)
+        if (!strncmp(tag, *known, strlen(*known)))
+            return true;
+    return false;
+}
+
 void observed_end_statement(struct observed *observed, const char *tag, bool whole)
 {
     const struct plan_statement *statement = observed->statement;
@@ -224,7 +240,7 @@ void observed_end_statement(struct observed *observed, const char *tag, bool who
     transaction->operations += observed->reading.operations;
     count_statement(observed);
     transaction->may_write |= statement->may_write;
-    transaction->saw_snapshot |= statement->takes_snapshot;
+    transaction->saw_snapshot |= took_snapshot(statement, tag);
     if (statement->kind != PLAN_FETCH && statement->kind != PLAN_DECLARE)
         transaction->serial++;
     if (observed->portal && !observed->portal->is_cursor)
@@ -253,7 +269,6 @@ void observed_fail_statement(struct observed *observed)
     observed->reading.mode = READING_NOTHING;
     if (observed->runs) {
         iso_recorder_rollback_to(observed->session, observed->mark);
-        observed->transaction.saw_snapshot |= observed->statement->takes_snapshot;
         observed->transaction.may_write |= observed->statement->may_write;
         observed->reading.operations = 0;
         count_statement(observed);

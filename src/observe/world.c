@@ -1,6 +1,9 @@
 #define _GNU_SOURCE
 #include "observe/world.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "base/hash.h"
@@ -13,7 +16,19 @@ enum { FIRST_ASKERS = 64 };
 void observe_shared_init(struct observe_shared *shared, struct iso_recorder *recorder, const char *sid)
 {
     *shared = (struct observe_shared){.recorder = recorder, .sid = sid};
+    uint64_t drawn[2];
+    if (getrandom(drawn, sizeof drawn, 0) != sizeof drawn)
+        drawn[0] = drawn[1] = iso_hash_number((uint64_t)(uintptr_t)shared ^ (uint64_t)time(NULL));
+    snprintf(shared->question_name, sizeof shared->question_name, "isochron_%016" PRIx64 "%016" PRIx64, drawn[0],
+             drawn[1]);
     pthread_mutex_init(&shared->lock, NULL);
+}
+
+static void free_database(struct observe_database *database)
+{
+    catalog_release(database->catalog);
+    iso_free(database->name);
+    iso_free(database);
 }
 
 void observe_shared_release(struct observe_shared *shared)
@@ -21,9 +36,7 @@ void observe_shared_release(struct observe_shared *shared)
     while (shared->databases) {
         struct observe_database *database = shared->databases;
         shared->databases = database->next;
-        catalog_release(database->catalog);
-        iso_free(database->name);
-        iso_free(database);
+        free_database(database);
     }
     pthread_mutex_destroy(&shared->lock);
 }
@@ -31,17 +44,51 @@ void observe_shared_release(struct observe_shared *shared)
 struct observe_database *observe_database(struct observe_shared *shared, const char *name)
 {
     pthread_mutex_lock(&shared->lock);
-    struct observe_database *database = shared->databases;
-    while (database && strcmp(database->name, name))
-        database = database->next;
-    if (!database) {
+    struct observe_database **place = &shared->databases, *database;
+    while (*place && strcmp((*place)->name, name))
+        place = &(*place)->next;
+    database = *place;
+    if (database) {
+        *place = database->next;
+    } else {
         database = iso_allocate_zeroed(1, sizeof *database);
         database->name = iso_copy_text(name, strlen(name));
-        database->next = shared->databases;
-        shared->databases = database;
     }
+    database->sessions++;
+    database->next = shared->databases;
+    shared->databases = database;
     pthread_mutex_unlock(&shared->lock);
     return database;
+}
+
+void observe_database_release(struct observe_shared *shared, struct observe_database *database)
+{
+    uint32_t unused = 0;
+    if (!database)
+        return;
+    pthread_mutex_lock(&shared->lock);
+    database->sessions--;
+    for (struct observe_database **place = &shared->databases; *place;) {
+        struct observe_database *one = *place;
+        unused += !one->sessions;
+        if (one->sessions || unused <= DATABASES_KEPT) {
+            place = &one->next;
+        } else {
+            *place = one->next;
+            free_database(one);
+        }
+    }
+    pthread_mutex_unlock(&shared->lock);
+}
+
+uint32_t observe_databases(struct observe_shared *shared)
+{
+    uint32_t count = 0;
+    pthread_mutex_lock(&shared->lock);
+    for (const struct observe_database *database = shared->databases; database; database = database->next)
+        count++;
+    pthread_mutex_unlock(&shared->lock);
+    return count;
 }
 
 static int64_t seconds_now(void)
@@ -51,15 +98,16 @@ static int64_t seconds_now(void)
     return now.tv_sec;
 }
 
-bool observe_catalog_wanted(struct observe_shared *shared, struct observe_database *database)
+bool observe_catalog_wanted(struct observe_shared *shared, struct observe_database *database, bool is_moment)
 {
     int64_t now = seconds_now();
     pthread_mutex_lock(&shared->lock);
     int64_t age = now - database->asked_at;
-    bool wanted = database->is_asked ? age > 10 * CATALOG_PAUSE
-                                     : !database->asked_at || age >= CATALOG_SECONDS ||
-                                           (age >= CATALOG_PAUSE && (!database->catalog || database->is_stale));
-    wanted |= !database->catalog && database->first_askers < FIRST_ASKERS;
+    bool wanted = !is_moment           ? database->is_stale && !database->is_asked && age >= CATALOG_LATE
+                  : database->is_asked ? age > 10 * CATALOG_PAUSE
+                                       : !database->asked_at || age >= CATALOG_SECONDS ||
+                                             (age >= CATALOG_PAUSE && (!database->catalog || database->is_stale));
+    wanted |= is_moment && !database->catalog && database->first_askers < FIRST_ASKERS;
     if (wanted) {
         if (!database->catalog) /* each of the first sessions asks for itself, so that nothing is missed */
             database->first_askers++;
@@ -106,8 +154,11 @@ struct observe_world *observe_world_new(struct observe_shared *shared)
 static void forget_plans(struct observe_world *world)
 {
     for (uint32_t i = 0; i < WORLD_PLANS * 2; i++) {
+        if (!world->plans[i].plan)
+            continue;
         plan_release(world->plans[i].plan);
         iso_free(world->plans[i].text);
+        world->plan_bytes -= world->plans[i].length;
         world->plans[i] = (struct world_plan){0};
     }
     world->plan_count = 0;
@@ -141,22 +192,11 @@ static struct observe_shape *find_shape(struct observe_world *world, const char 
     return shape;
 }
 
-/* What a statement does that has no template: its first word. */
-static const char *first_word(const char *text, size_t length, char word[24])
+static void count_plan(struct observe_world *world, uint64_t *counter)
 {
-    size_t used = 0;
-    for (size_t i = 0; i < length && used < 20; i++) {
-        char c = text[i];
-        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (!is_letter && used)
-            break;
-        if (is_letter)
-            word[used++] = (char)(c & ~0x20);
-        else if (c != ' ' && c != '\n' && c != '\t')
-            break;
-    }
-    memcpy(word + used, " ..", 4);
-    return word;
+    pthread_mutex_lock(&world->lock);
+    ++*counter;
+    pthread_mutex_unlock(&world->lock);
 }
 
 static struct world_plan *find_plan(struct observe_world *world, const char *text, size_t length, bool is_template)
@@ -168,17 +208,21 @@ static struct world_plan *find_plan(struct observe_world *world, const char *tex
         if (known->hash == hash && known->length == length && !memcmp(known->text, text, length))
             return known;
     }
-    if (world->plan_count == WORLD_PLANS) {
+    if (world->plan_count == WORLD_PLANS || world->plan_bytes >= WORLD_PLAN_BYTES) {
         forget_plans(world); /* statements that are prepared keep theirs */
         place = (uint32_t)hash % (WORLD_PLANS * 2);
     }
+    if (world->plan_bytes >= WORLD_PLAN_BYTES && length) {
+        count_plan(world, &world->counts.plans_refused);
+        return find_plan(world, "", 0, true);
+    }
     struct world_plan *known = &world->plans[place];
-    *known = (struct world_plan){hash, plan_new(text, length, is_template), iso_copy_text(text, length), length, NULL};
+    *known = (struct world_plan){hash, plan_new(text, length, is_template, &world->plan_bytes),
+                                 iso_copy_text(text, length), length, NULL};
+    count_plan(world, &world->counts.plans);
     world->plan_count++;
-    char word[24];
-    known->shape =
-        find_shape(world, *known->plan->shape && !known->plan->needs_constants ? known->plan->shape
-                                                                               : first_word(text, length, word));
+    world->plan_bytes += length;
+    known->shape = find_shape(world, known->plan->needs_constants ? ".." : known->plan->shape);
     return known;
 }
 

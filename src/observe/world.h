@@ -15,7 +15,8 @@
 #include "observe/catalog.h"
 #include "observe/plan.h"
 
-enum { WORLD_PLANS = 512, WORLD_SHAPES = 256, WORLD_PLAN_TEXT = 1 << 16, CATALOG_SECONDS = 60, CATALOG_PAUSE = 2 };
+enum { WORLD_PLANS = 512, WORLD_SHAPES = 256, WORLD_PLAN_TEXT = 1 << 16, WORLD_PLAN_BYTES = 1 << 26 };
+enum { CATALOG_SECONDS = 60, CATALOG_PAUSE = 2, CATALOG_LATE = 10, DATABASES_KEPT = 16 };
 
 struct observe_counts {
     uint64_t statements;
@@ -24,6 +25,8 @@ struct observe_counts {
     uint64_t unidentified; /* transactions that wrote and have no record, as their xid could not be asked for */
     uint64_t unplaced;     /* transactions and statements without a snapshot, where only those with one are recorded */
     uint64_t positions, questions_failed, lost; /* sessions that were not understood, and are only passed on */
+    uint64_t catalogs;                          /* questions for a catalog, in clients' sessions */
+    uint64_t plans, plans_refused;              /* texts that were parsed; that there was no memory for */
 };
 
 struct observe_shape {
@@ -32,9 +35,11 @@ struct observe_shape {
     enum plan_reason reason; /* of the last one that was passed on */
 };
 
-/* A database's catalog, and who asks for it. */
+/* A database's catalog, and who asks for it. Names come from clients: those that no session uses any more are forgotten, but for the
+ * DATABASES_KEPT that were used last. */
 struct observe_database {
     char *name;
+    uint32_t sessions;
     struct catalog *catalog; /* NULL: not known yet */
     _Atomic uint64_t generation;
     bool is_asked; /* by some session, now */
@@ -51,8 +56,9 @@ struct observe_shared {
     uint32_t table_count;
     bool needs_position; /* what has no snapshot is not recorded */
     _Atomic bool is_off;
-    pthread_mutex_t lock; /* guards databases */
-    struct observe_database *databases;
+    pthread_mutex_t lock;               /* guards databases */
+    struct observe_database *databases; /* the one that was used last comes first */
+    char question_name[48];             /* of the statement that asks: nobody else knows it */
 };
 
 void observe_shared_init(struct observe_shared *shared, struct iso_recorder *recorder, const char *sid);
@@ -64,9 +70,13 @@ static inline bool observe_is_on(struct observe_shared *shared)
 
 /* ---- catalogs ---- */
 
+/* A reference. */
 struct observe_database *observe_database(struct observe_shared *shared, const char *name);
-/* Is it time that somebody asks for the catalog? Who gets true does, and says observe_catalog_is. */
-bool observe_catalog_wanted(struct observe_shared *shared, struct observe_database *database);
+void observe_database_release(struct observe_shared *shared, struct observe_database *database); /* NULL is allowed */
+uint32_t observe_databases(struct observe_shared *shared);                                       /* that are known */
+/* Is it time that somebody asks for the catalog? Who gets true does, and says observe_catalog_is. Where it is no good moment (`is_moment`),
+ * since a session works, it is time only if there was none for too long. */
+bool observe_catalog_wanted(struct observe_shared *shared, struct observe_database *database, bool is_moment);
 void observe_catalog_is(struct observe_shared *shared, struct observe_database *database,
                         struct catalog *catalog); /* NULL: failed */
 struct catalog *observe_catalog(struct observe_shared *shared,
@@ -84,6 +94,8 @@ struct observe_world {
         struct observe_shape *shape;
     } * plans; /* WORLD_PLANS * 2 places, found by hash */
     uint32_t plan_count;
+    _Atomic size_t
+        plan_bytes; /* of all plans that live, also of those that only prepared statements have; about WORLD_PLAN_BYTES at most */
     struct iso_text template;
     pthread_mutex_t lock; /* guards counts and shapes, which others read */
     struct observe_counts counts;

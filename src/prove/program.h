@@ -166,7 +166,8 @@ struct iso_prove_program {
     char *source; /* its text */
     size_t source_length;
     bool sql;
-    bool frees_keys; /* some unique key is freed by one statement and inserted by another */
+    bool has_odd_names; /* a variable has a name that psql has no place for */
+    bool frees_keys;    /* some unique key is freed by one statement and inserted by another */
     struct {
         struct iso_prove_expression *list;
         uint32_t count, capacity;

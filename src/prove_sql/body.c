@@ -146,6 +146,7 @@ uint32_t find_variable(const struct lowering *lowering, const char *name)
 static uint32_t add_variable(struct lowering *lowering, char *name, enum type type)
 {
     uint32_t number = lowering->variable_count;
+    lowering->program->has_odd_names |= name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_$")] != 0;
     ISO_GROW(lowering->variables, lowering->variable_count, lowering->variable_capacity);
     ISO_RESERVE(lowering->states, number + 1, lowering->state_capacity);
     lowering->variables[lowering->variable_count++] = (struct variable){.name = name, .type = type};

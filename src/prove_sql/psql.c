@@ -1,9 +1,11 @@
 /* What psql is told of each statement, and a counterexample as a script of several psql. See psql.h. */
+#define _GNU_SOURCE
 #include "prove_sql/psql.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/shown.h"
 #include "base/text.h"
 #include "prove/schedule.h"
 #include "prove_sql/lower_private.h"
@@ -242,13 +244,38 @@ static void put_prologue(const struct iso_prove_execution *execution, struct iso
     }
 }
 
+/* A command of the shell that reads `input`, behind whose last line its end stands: a word that is no line of it. */
+static void put_reading(struct iso_text *text, const char *command, const struct iso_text *input, const char *behind)
+{
+    char end[40] = "ISOCHRON_END";
+    for (size_t used = strlen(end);
+         input->used && used < sizeof end - 1 && memmem(input->bytes, input->used, end, used); end[++used] = 0)
+        end[used] = 'X';
+    iso_text_format(text, "%s <<'%s'%s\n", command, end, behind);
+    iso_text_put_bytes(text, input->bytes, input->used);
+    iso_text_format(text, "%s%s\n", input->used && input->bytes[input->used - 1] != '\n' ? "\n" : "", end);
+}
+
+/* A name in a comment: what ends a line, and what a terminal obeys, stands escaped. */
+static void put_commented(struct iso_text *text, const char *name)
+{
+    if (!strpbrk(name, "\n\r\t") && iso_is_shown_as_it_is(name, strlen(name)))
+        iso_text_put(text, name);
+    else
+        iso_text_put_shown_string(text, name, strlen(name));
+}
+
 static void put_check(const struct iso_prove_execution *execution, struct iso_text *text)
 {
     const struct iso_prove_program *program = execution->program;
     const struct iso_prove_rule *rule = &program->rules.list[execution->rule];
-    iso_text_put(text, "wait_all\nrule=$(\"${psql[@]}\" -A -t <<'ISOCHRON_END'\nSELECT (");
-    iso_text_put_bytes(text, program->source + rule->span.begin, rule->span.end - rule->span.begin);
-    iso_text_put(text, ") IS NOT FALSE;\nISOCHRON_END\n)\n");
+    struct iso_text asked = {0};
+    iso_text_put(&asked, "SELECT (");
+    iso_text_put_bytes(&asked, program->source + rule->span.begin, rule->span.end - rule->span.begin);
+    iso_text_put(&asked, ") IS NOT FALSE;\n");
+    put_reading(text, "wait_all\nrule=$(\"${psql[@]}\" -A -t", &asked, "");
+    iso_text_put(text, ")\n");
+    iso_text_release(&asked);
 }
 
 /* The last commit that the rule's reader sees: behind it the rule is asked. */
@@ -285,10 +312,9 @@ static void put_item(const struct iso_prove_execution *execution, const struct i
         iso_text_put(&told, item->kind == ISO_PROVE_COMMITS ? "COMMIT;\n" : "ROLLBACK;\n");
     }
     if (told.used) {
-        iso_text_format(text, "tell %u%s <<'ISOCHRON_END'\n", instance + 1,
-                        item->waits_for != ISO_NONE ? " waits" : "");
-        iso_text_put_bytes(text, told.bytes, told.used);
-        iso_text_put(text, "ISOCHRON_END\n");
+        char command[40];
+        snprintf(command, sizeof command, "tell %u%s", instance + 1, item->waits_for != ISO_NONE ? " waits" : "");
+        put_reading(text, command, &told, "");
     }
     iso_text_release(&told);
 }
@@ -308,12 +334,12 @@ bool iso_prove_put_psql(const struct iso_prove_result *result, struct iso_text *
         execution = &answer->execution;
         level = levels[i].name;
     }
-    if (!execution || !execution->program->sql)
+    if (!execution || !execution->program->sql || execution->program->has_odd_names)
         return false;
     const struct iso_prove_program *program = execution->program;
     struct iso_prove_schedule schedule;
     iso_text_put(text, "#!/bin/bash\n# How ");
-    iso_text_put(text, program->file);
+    put_commented(text, program->file);
     iso_text_format(text, " breaks at %s, replayed on PostgreSQL: one psql for each transaction.\n", level);
     iso_text_put(
         text,
@@ -321,13 +347,19 @@ bool iso_prove_put_psql(const struct iso_prove_result *result, struct iso_text *
         "# All is done in the schema isochron_replay, which is dropped before and after. Exit status: 0 it breaks "
         "there, too;\n# 1 it does not; 2 something failed.\n");
     iso_text_put(text, head);
-    iso_text_put(text, "wait_all() {\n    for session in \"${!into[@]}\"; do wait_for \"$session\"; done\n}\n\n"
-                       "\"${psql[@]}\" -v ON_ERROR_STOP=1 <<'ISOCHRON_END' || exit 2\n"
-                       "DROP SCHEMA IF EXISTS isochron_replay CASCADE;\nCREATE SCHEMA isochron_replay;\n");
-    iso_text_put_bytes(text, program->source, program->source_length);
-    iso_text_put(text, "\nISOCHRON_END\nrule=\n\n");
-    for (uint32_t i = 0; i < execution->count; i++)
-        iso_text_format(text, "open %u # %s\n", i + 1, program->instances.list[i].name);
+    iso_text_put(text, "wait_all() {\n    for session in \"${!into[@]}\"; do wait_for \"$session\"; done\n}\n\n");
+    struct iso_text made = {0};
+    iso_text_put(&made, "DROP SCHEMA IF EXISTS isochron_replay CASCADE;\nCREATE SCHEMA isochron_replay;\n");
+    iso_text_put_bytes(&made, program->source, program->source_length);
+    iso_text_put(&made, "\n");
+    put_reading(text, "\"${psql[@]}\" -v ON_ERROR_STOP=1", &made, " || exit 2");
+    iso_text_release(&made);
+    iso_text_put(text, "rule=\n\n");
+    for (uint32_t i = 0; i < execution->count; i++) {
+        iso_text_format(text, "open %u # ", i + 1);
+        put_commented(text, program->instances.list[i].name);
+        iso_text_put(text, "\n");
+    }
     iso_text_put(text, "\n");
     bool *begun = iso_allocate_zeroed(execution->count + 1, sizeof *begun);
     uint32_t last = last_seen(execution);

@@ -23,8 +23,8 @@
 #include "wire/offer.h"
 #include "wire/put.h"
 
-enum { EVENTS = 128, ACCEPTS = 64, READS = 8, STARTUP_MOST = 10000, PAUSE_MS = 100, ROUND_MS = 1000 };
-enum { SILENT_SECONDS = 60 }; /* what a server gives a client for its first messages, too */
+enum { EVENTS = 128, ACCEPTS = 64, READS = 8, STARTUP_MOST = 10000, ROUND_MS = 1000 };
+enum { SILENT_SECONDS = 60, IDLE_SECONDS = 1 }; /* what a server gives a client for its first messages, too */
 enum { CODE_CANCEL = 80877102, CODE_TLS = 80877103, CODE_GSS = 80877104, TLS_HANDSHAKE = 22 };
 
 enum stage {
@@ -47,9 +47,10 @@ struct session {
     struct observed *observed;
     const struct addrinfo *address; /* that is tried */
     uint64_t number;
-    int64_t since;      /* seconds: when it began */
-    bool strips;        /* the server's open message is an answer to a question of ours */
-    bool hides_binding; /* the server has not said yet how it authenticates */
+    int64_t since, touched;    /* seconds: when it began, when bytes came */
+    bool strips;               /* the server's open message is an answer to a question of ours */
+    bool hides_binding;        /* the server has not said yet how it authenticates */
+    bool asked_tls, asked_gss; /* each is asked for once, as servers want it */
     bool is_dead;
     struct session *previous, *next;
 };
@@ -63,7 +64,7 @@ struct loop {
     int epoll, bell;
     pthread_t thread;
     bool started, stops;
-    bool paused; /* accepts nothing: there are no descriptors left */
+    bool paused; /* accepts nothing: there is no room for a session until one ends */
     int64_t now; /* seconds, as a round began */
     struct session *first, *dead;
     struct iso_text gather, before;
@@ -71,6 +72,7 @@ struct loop {
 };
 
 static _Atomic uint64_t session_numbers;
+static _Atomic uint32_t open_sessions; /* of all loops */
 
 /* ---- the ends of a session ---- */
 
@@ -93,6 +95,7 @@ static void end_session(struct loop *loop, struct session *session)
     link_release(&session->server);
     observed_free(session->observed);
     session->observed = NULL;
+    atomic_fetch_sub(&open_sessions, 1);
     count(&loop->counts.sessions_closed, 1);
 }
 
@@ -415,6 +418,12 @@ static void take_startup(struct loop *loop, struct session *session)
             return;
         }
         uint32_t code = wire_number((const uint8_t *)session->held.bytes + 4);
+        bool *asked = code == CODE_TLS ? &session->asked_tls : &session->asked_gss;
+        if (encrypts(code) && *asked) {
+            end_as_bad(loop, session, "encryption was asked for twice");
+            return;
+        }
+        *asked |= encrypts(code);
         if (encrypts(code) && (loop->settings.tls != LOOP_TLS_PASS || session->server.tls)) {
             answer_tls(loop, session, code == CODE_GSS || loop->settings.tls == LOOP_TLS_PASS);
         } else if (encrypts(code)) {
@@ -487,12 +496,26 @@ static void take_client_bytes(struct loop *loop, struct session *session, uint8_
     }
 }
 
-static void ask_question(struct loop *loop, struct session *session)
+static void ask_question(struct loop *loop, struct session *session, bool is_idle)
 {
     loop->before.used = 0;
     if (wire_is_between(&session->from_client) && wire_is_between(&session->from_server) && !session->server.is_shut &&
-        observed_asks(session->observed, &loop->before))
+        observed_asks(session->observed, is_idle, &loop->before))
         send_on(loop, session, &session->server, loop->before.bytes, loop->before.used);
+}
+
+/* The server ends the session while a question is out, and says so: that is the client's, and nothing comes behind it. */
+static void pass_after_all(struct loop *loop, struct session *session, const uint8_t *bytes, const uint8_t *kept,
+                           const struct wire_piece *piece)
+{
+    struct iso_text *text = &loop->gather;
+    text->used = 0;
+    iso_text_put_bytes(text, bytes, (size_t)(kept - bytes));
+    size_t begun = wire_put_begin(text, piece->type);
+    iso_text_put_bytes(text, piece->body, piece->body ? piece->size : 0);
+    wire_put_end(text, begun);
+    session->strips = false;
+    send_on(loop, session, &session->client, text->bytes, text->used);
 }
 
 static void take_server_bytes(struct loop *loop, struct session *session, uint8_t *bytes, size_t size)
@@ -508,8 +531,10 @@ static void take_server_bytes(struct loop *loop, struct session *session, uint8_
         }
         if (piece.begins)
             session->strips = observed_server_takes(session->observed, piece.type);
-        if (piece.ends)
-            observed_server(session->observed, &piece);
+        if (piece.ends && observed_server(session->observed, &piece)) {
+            pass_after_all(loop, session, bytes, kept, &piece);
+            return;
+        }
         if (session->strips)
             continue;
         if (kept != start)
@@ -517,7 +542,7 @@ static void take_server_bytes(struct loop *loop, struct session *session, uint8_
         kept += at - start;
     }
     if (send_on(loop, session, &session->client, bytes, (size_t)(kept - bytes)))
-        ask_question(loop, session);
+        ask_question(loop, session, false);
 }
 
 static void look_whether_over(struct loop *loop, struct session *session)
@@ -605,6 +630,7 @@ static void read_link(struct loop *loop, struct session *session, struct link *l
                 reach_end(loop, session, link, result == LINK_FAILED);
             return;
         }
+        session->touched = loop->now;
         count(is_client ? &loop->counts.bytes_from_clients : &loop->counts.bytes_from_server, got);
         if (is_client)
             take_client(loop, session, held + got);
@@ -673,6 +699,7 @@ static void begin_session(struct loop *loop, int fd)
     if (loop->first)
         loop->first->previous = session;
     loop->first = session;
+    atomic_fetch_add(&open_sessions, 1);
     link_init(&session->client, fd);
     link_init(&session->server, -1);
     count(&loop->counts.sessions_opened, 1);
@@ -686,15 +713,26 @@ static void set_accepting(struct loop *loop, bool accepts)
     loop->paused = !accepts;
 }
 
+/* Accepts again once a session of its own has ended, or a second is over: not at every event, which would fail again. */
+static void pause_accepting(struct loop *loop)
+{
+    set_accepting(loop, false);
+    count(&loop->counts.pauses, 1);
+}
+
 static void accept_clients(struct loop *loop)
 {
     for (int i = 0; i < ACCEPTS; i++) {
+        if (atomic_load(&open_sessions) >= loop->settings.sessions_most) {
+            pause_accepting(loop);
+            return;
+        }
         int fd = accept4(loop->settings.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
             begin_session(loop, fd);
         } else {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-                set_accepting(loop, false); /* they wait until others end */
+                pause_accepting(loop);
             return;
         }
     }
@@ -707,17 +745,23 @@ static int64_t seconds_now(void)
     return now.tv_sec;
 }
 
-/* No server waits for those that say nothing, so nobody else ends them. */
-static void end_silent(struct loop *loop)
+/* What is done once a second. No server waits for those that say nothing, or does not answer itself: nobody else ends them. */
+static void look_around(struct loop *loop)
 {
     int64_t now = seconds_now();
     if (now == loop->now)
         return;
     loop->now = now;
+    if (loop->paused)
+        set_accepting(loop, true);
     for (struct session *session = loop->first, *next; session; session = next) {
         next = session->next;
-        if (session->stage == STAGE_FIRST && now - session->since > SILENT_SECONDS)
+        if (session->stage < STAGE_RUN && now - session->since > SILENT_SECONDS) {
             end_session(loop, session);
+        } else if (session->stage == STAGE_RUN && now - session->touched > IDLE_SECONDS) {
+            ask_question(loop, session, true);
+            ask_events(loop, session);
+        }
     }
 }
 
@@ -728,9 +772,7 @@ static void *run_loop(void *context)
     loop->now = seconds_now();
     set_accepting(loop, true);
     while (!loop->stops) {
-        int many = epoll_wait(loop->epoll, events, EVENTS, loop->paused ? PAUSE_MS : ROUND_MS);
-        if (loop->paused)
-            set_accepting(loop, true);
+        int many = epoll_wait(loop->epoll, events, EVENTS, ROUND_MS);
         for (int i = 0; i < many; i++) {
             uint64_t data = events[i].data.u64;
             struct session *session = (struct session *)(uintptr_t)(data & ~(uint64_t)1); /* NOLINT */
@@ -741,7 +783,9 @@ static void *run_loop(void *context)
             else if (!session->is_dead)
                 on_event(loop, session, data & 1 ? &session->server : &session->client, events[i].events);
         }
-        end_silent(loop);
+        look_around(loop);
+        if (loop->paused && loop->dead)
+            set_accepting(loop, true);
         free_dead(loop);
     }
     while (loop->first)

@@ -12,6 +12,8 @@
  * read until it went: one read's bytes a direction are what a session holds at most, and a message of up to LOOP_HOLD bytes
  * of which only a part has come (so that a question can be asked before it).
  *
+ * Sessions are no more than there are descriptors for, with some left for all else; who comes then waits to be accepted.
+ *
  * Threads: start, stop and free are the owner's; all else is the loop's own thread.
  */
 #ifndef ISO_PROXY_LOOP_H
@@ -29,7 +31,8 @@ enum { LOOP_HOLD = 8192, LOOP_READ = 1 << 16 };
 enum loop_tls { LOOP_TLS_PASS, LOOP_TLS_REFUSE, LOOP_TLS_OWN };
 
 struct loop_counts {
-    _Atomic uint64_t sessions_opened, sessions_closed, sessions_raw, sessions_encrypted, sessions_bad, connects_failed;
+    _Atomic uint64_t sessions_opened, sessions_closed, sessions_raw, sessions_encrypted, sessions_bad, connects_failed,
+        pauses;
     _Atomic uint64_t bytes_from_clients, bytes_from_server;
 };
 
@@ -40,6 +43,7 @@ struct loop_settings {
     enum loop_tls tls;
     SSL_CTX *own, *to_server; /* NULL: none */
     struct observe_shared *shared;
+    uint32_t sessions_most; /* of all loops together */
 };
 
 struct loop;

@@ -21,11 +21,12 @@
 #include "run/consume.h"
 
 enum { LINGER_MS = 5 }; /* as long as librdkafka by default */
+enum { DESCRIPTORS_KEPT = 256, DESCRIPTORS_MOST = 1 << 21 };
 enum { BACKLOG = 4096, LOOPS_MOST = 64, PROPERTIES_MOST = 256, REPORT_SECONDS = 60 };
 
 struct proxy {
     const char *bind, *server, *to, *sid, *listen, *listen_token;
-    struct app_texts properties, tables;
+    struct app_texts properties, tables, listen_names;
     uint32_t threads;
     int tls;    /* enum loop_tls */
     int record; /* 0: all, 1: what has a snapshot */
@@ -40,7 +41,7 @@ struct proxy {
     int listener;
     SSL_CTX *own, *to_server;
     struct iso_recorder *recorder;
-    struct status *status;
+    struct http *http;
     struct status_view view;
 };
 
@@ -92,6 +93,9 @@ static const struct app_option options[] = {
     APP_ROW_TEXT("listen", "ADDRESS", PLACE(listen), "Serve /metrics, /status and PUT /recording/off over HTTP."),
     APP_ROW_TEXT("listen-token", "FILE", PLACE(listen_token),
                  "A token that who asks must carry; needed beyond the loopback interface."),
+    APP_ROW_TEXTS("listen-name", "NAME", PLACE(listen_names),
+                  "A host name that requests may use, beside localhost, the name in --listen,\n"
+                  "and every address. Other names get 421. May be given often."),
     APP_ROW_FLAG("shapes", PLACE(shapes), "At the end print statements by shape: how many ran, read, were recorded."),
     APP_ROW_FLAG("quiet", PLACE(quiet), "Say nothing but warnings and errors."),
     {.type = APP_END},
@@ -162,13 +166,19 @@ static enum iso_status open_recorder(struct proxy *proxy, struct iso_error *erro
     return error->status;
 }
 
-static void allow_many_descriptors(void)
+/* A session has two descriptors; the rest is for the status, the broker, files. */
+static uint32_t sessions_most(void)
 {
-    struct rlimit limit;
+    struct rlimit limit = {.rlim_cur = 1024};
     if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+        rlim_t before = limit.rlim_cur;
         limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
+        if (setrlimit(RLIMIT_NOFILE, &limit))
+            limit.rlim_cur = before;
     }
+    rlim_t many = limit.rlim_cur < DESCRIPTORS_MOST ? limit.rlim_cur : DESCRIPTORS_MOST;
+    rlim_t kept = many / 2 < DESCRIPTORS_KEPT ? many / 2 : DESCRIPTORS_KEPT;
+    return many - kept < 2 ? 1 : (uint32_t)(many - kept) / 2;
 }
 
 static enum iso_status open_sockets(struct proxy *proxy, struct iso_error *error)
@@ -189,7 +199,8 @@ static enum iso_status start_loops(struct proxy *proxy, struct iso_error *error)
                                      .tls = (enum loop_tls)proxy->tls,
                                      .own = proxy->own,
                                      .to_server = proxy->to_server,
-                                     .shared = &proxy->shared};
+                                     .shared = &proxy->shared,
+                                     .sessions_most = proxy->view.sessions_most};
     for (uint32_t i = 0; i < proxy->threads; i++) {
         proxy->loops[i] = loop_new(&settings, error);
         if (!proxy->loops[i])
@@ -314,7 +325,6 @@ static enum iso_status serve(struct app *app, struct proxy *proxy)
     pthread_sigmask(SIG_BLOCK, &signals, NULL); /* threads inherit that: signals are this one's */
     gethostname(host, sizeof host - 1);
     snprintf(sid, sizeof sid, "%s-%d-%lld", host, (int)getpid(), (long long)time(NULL));
-    allow_many_descriptors();
     observe_shared_init(&proxy->shared, NULL, proxy->sid ? proxy->sid : sid);
     proxy->shared.tables = proxy->tables.items;
     proxy->shared.table_count = proxy->tables.count;
@@ -323,14 +333,17 @@ static enum iso_status serve(struct app *app, struct proxy *proxy)
         open_recorder(proxy, error) != ISO_OK)
         goto out;
     proxy->shared.recorder = proxy->recorder;
+    proxy->view = (struct status_view){proxy->loops, 0, &proxy->shared, time(NULL), sessions_most()};
     if (start_loops(proxy, error) != ISO_OK)
         goto out;
-    proxy->view = (struct status_view){proxy->loops, proxy->loop_count, &proxy->shared, time(NULL)};
+    proxy->view.loop_count = proxy->loop_count;
     if (proxy->listen) {
-        proxy->status = status_new(proxy->listen, proxy->listen_token, &proxy->view, error);
-        if (!proxy->status)
+        proxy->http = http_new(&(struct http_options){proxy->listen, proxy->listen_token, proxy->listen_names.items,
+                                                      proxy->listen_names.count, status_answer, &proxy->view},
+                               error);
+        if (!proxy->http)
             goto out;
-        app_log("status on port %u", status_port(proxy->status));
+        app_log("status on port %u", http_port(proxy->http));
     }
     app_log("clients at %s (port %u), the server at %s; %s%s", proxy->bind, address_port(proxy->listener),
             proxy->server, proxy->to ? "records to " : "nothing is recorded: expected --to FILE or kafka:TOPIC",
@@ -343,7 +356,7 @@ static enum iso_status serve(struct app *app, struct proxy *proxy)
     iso_recorder_flush(proxy->recorder, 5);
     tell_end(app, proxy);
 out:
-    status_free(proxy->status);
+    http_free(proxy->http);
     release(proxy);
     return error->status;
 }
@@ -367,6 +380,7 @@ static enum iso_status run_serve(struct app *app, int count, char **arguments)
         status = serve(app, &proxy);
     app_texts_release(&proxy.properties);
     app_texts_release(&proxy.tables);
+    app_texts_release(&proxy.listen_names);
     app_texts_release(&files);
     return status;
 }

@@ -1,34 +1,17 @@
 #define _GNU_SOURCE
 #include "proxy/status.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "proxy/address.h"
 
-enum { REQUEST_MOST = 8192, SECONDS = 2, TOKEN_LEAST = 16, TOKEN_MOST = 1024, BACKLOG = 64, SHOWN_SHAPES = 50 };
-
-struct status {
-    struct status_view view;
-    int listener, bell;
-    char token[TOKEN_MOST + 2];
-    pthread_t thread;
-    bool started;
-};
+enum { SHOWN_SHAPES = 50 };
 
 /* ---- sums ---- */
 
@@ -46,6 +29,9 @@ static void add_counts(struct observe_counts *to, const struct observe_counts *f
     to->positions += from->positions;
     to->questions_failed += from->questions_failed;
     to->lost += from->lost;
+    to->catalogs += from->catalogs;
+    to->plans += from->plans;
+    to->plans_refused += from->plans_refused;
     for (int i = 0; i < REASONS; i++)
         to->reasons[i] += from->reasons[i];
 }
@@ -62,10 +48,12 @@ void status_sum(const struct status_view *view, struct status_sums *sums)
         sums->encrypted += counts->sessions_encrypted;
         sums->bad += counts->sessions_bad;
         sums->connects_failed += counts->connects_failed;
+        sums->pauses += counts->pauses;
         sums->from_clients += counts->bytes_from_clients;
         sums->from_server += counts->bytes_from_server;
         pthread_mutex_lock(&world->lock);
         add_counts(&sums->counts, &world->counts);
+        sums->plan_bytes += world->plan_bytes;
         pthread_mutex_unlock(&world->lock);
     }
     if (view->shared->recorder)
@@ -165,6 +153,8 @@ static void put_metrics(const struct status_view *view, struct iso_text *text)
         {"recording", "gauge", "1 while sessions are recorded.", observe_is_on(view->shared)},
         {"sessions", "gauge", "Sessions that are open.", sums.opened - sums.closed},
         {"sessions_total", "counter", "Sessions that were opened.", sums.opened},
+        {"sessions_limit", "gauge", "Sessions that descriptors allow; more wait to be accepted.", view->sessions_most},
+        {"accept_pauses_total", "counter", "Times that nobody was accepted for lack of descriptors.", sums.pauses},
         {"sessions_raw_total", "counter", "Sessions of which bytes are passed on unread.", sums.raw},
         {"sessions_encrypted_total", "counter", "Those of them that are encrypted from end to end.", sums.encrypted},
         {"sessions_bad_total", "counter", "Sessions that were closed for bytes that are no message.", sums.bad},
@@ -186,6 +176,14 @@ static void put_metrics(const struct status_view *view, struct iso_text *text)
          "Transactions and statements without a snapshot, with --record snapshots.", counts->unplaced},
         {"positions_total", "counter", "Snapshots that were asked for.", counts->positions},
         {"questions_failed_total", "counter", "Questions of the proxy's own that failed.", counts->questions_failed},
+        {"catalog_questions_total", "counter", "Questions for a catalog in clients' sessions.", counts->catalogs},
+        {"databases", "gauge", "Databases that are known, at most 16 of them without a session.",
+         observe_databases(view->shared)},
+        {"plans_made_total", "counter", "Texts of statements that were parsed.", counts->plans},
+        {"plans_refused_total", "counter", "Texts that were not, since plans had no room.", counts->plans_refused},
+        {"plans_bytes", "gauge", "Memory of plans.", sums.plan_bytes},
+        {"plans_limit_bytes", "gauge", "Memory beyond which plans are forgotten.",
+         (uint64_t)view->loop_count * WORLD_PLAN_BYTES},
         {"records_taken_total", "counter", "Records in the buffer, or beyond it.", sums.recorder.recorded},
         {"records_written_total", "counter", "Records that a file or the broker has.", sums.recorder.written},
         {"records_dropped_full_total", "counter", "Records for which the buffer had no room.",
@@ -223,209 +221,35 @@ static void put_status(const struct status_view *view, struct iso_text *text)
     iso_text_put(text, "]}\n");
 }
 
-/* The words of a request's first line: method and path. */
-static void first_line(const char *request, char *method, char *path, size_t size)
+void status_answer(void *context, const struct http_request *request, struct http_answer *answer)
 {
-    size_t length = strcspn(request, " \r\n");
-    *method = *path = 0;
-    if (length >= size || request[length] != ' ')
-        return;
-    memcpy(method, request, length);
-    method[length] = 0;
-    request += length + 1;
-    length = strcspn(request, " ?\r\n");
-    if (length >= size)
-        return;
-    memcpy(path, request, length);
-    path[length] = 0;
-}
-
-/* In the time that does not depend on where they differ. */
-static bool is_same(const char *one, const char *other)
-{
-    size_t length = strlen(one);
-    unsigned differ = length != strlen(other);
-    for (size_t i = 0; i < length && !differ; i++)
-        differ |= (unsigned char)one[i] ^ (unsigned char)other[i];
-    return !differ;
-}
-
-static bool may_ask(const struct status *status, const char *request)
-{
-    char given[TOKEN_MOST + 2];
-    if (!*status->token)
-        return true;
-    const char *header = strcasestr(request, "\r\nAuthorization: Bearer ");
-    if (!header)
-        return false;
-    header += strlen("\r\nAuthorization: Bearer ");
-    size_t length = strcspn(header, "\r\n");
-    if (length >= sizeof given)
-        return false;
-    memcpy(given, header, length);
-    given[length] = 0;
-    return is_same(given, status->token);
-}
-
-static const char *answer(struct status *status, const char *request, struct iso_text *body, const char **type)
-{
-    char method[64], path[64];
-    const struct status_view *view = &status->view;
-    first_line(request, method, path, sizeof path);
-    bool gets = !strcmp(method, "GET"), puts = !strcmp(method, "PUT");
-    *type = "text/plain; charset=utf-8";
-    if (gets && !strcmp(path, "/livez")) {
+    struct status_view *view = context;
+    const char *path = request->path;
+    struct iso_text *body = &answer->body;
+    bool gets = !strcmp(request->method, "GET"), puts = !strcmp(request->method, "PUT");
+    bool switches = puts && (!strcmp(path, "/recording/off") || !strcmp(path, "/recording/on"));
+    if (!request->is_for_this_host) {
+        answer->status = "421 Misdirected Request";
+        iso_text_put(body, "asked by a name that is not this server's; --listen-name NAME adds it\n");
+    } else if (gets && !strcmp(path, "/livez")) {
         iso_text_put(body, "ok\n");
-        return "200 OK";
-    }
-    if (!may_ask(status, request)) {
+    } else if (!request->carries_token) {
+        answer->status = "401 Unauthorized";
         iso_text_put(body, "a token is needed: Authorization: Bearer TOKEN\n");
-        return "401 Unauthorized";
-    }
-    if (gets && !strcmp(path, "/metrics")) {
-        *type = "text/plain; version=0.0.4; charset=utf-8";
+    } else if (gets && !strcmp(path, "/metrics")) {
+        answer->type = "text/plain; version=0.0.4; charset=utf-8";
         put_metrics(view, body);
-        return "200 OK";
-    }
-    if (gets && !strcmp(path, "/status")) {
-        *type = "application/json";
+    } else if (gets && !strcmp(path, "/status")) {
+        answer->type = "application/json";
         put_status(view, body);
-        return "200 OK";
-    }
-    if (puts && (!strcmp(path, "/recording/off") || !strcmp(path, "/recording/on"))) {
+    } else if (switches && !request->may_change) {
+        answer->status = "403 Forbidden";
+        iso_text_put(body, "a page in a browser may not change anything; expected no Origin, or a --listen-token\n");
+    } else if (switches) {
         view->shared->is_off = !strcmp(path, "/recording/off");
         iso_text_put(body, view->shared->is_off ? "nothing is recorded any more\n" : "new sessions are recorded\n");
-        return "200 OK";
+    } else {
+        answer->status = "404 Not Found";
+        iso_text_put(body, "there are GET /metrics, /status, /livez and PUT /recording/off, /recording/on\n");
     }
-    iso_text_put(body, "there are GET /metrics, /status, /livez and PUT /recording/off, /recording/on\n");
-    return "404 Not Found";
-}
-
-static void serve(struct status *status, int fd)
-{
-    char request[REQUEST_MOST + 1];
-    size_t used = 0;
-    struct timeval limit = {.tv_sec = SECONDS};
-    time_t until = time(NULL) + SECONDS;
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    for (request[0] = 0; used < REQUEST_MOST && !strstr(request, "\r\n\r\n") && time(NULL) <= until;) {
-        ssize_t got = recv(fd, request + used, REQUEST_MOST - used, 0);
-        if (got <= 0)
-            return;
-        used += (size_t)got;
-        request[used] = 0;
-    }
-    struct iso_text body = {0}, text = {0};
-    const char *type, *line = answer(status, request, &body, &type);
-    iso_text_format(
-        &text,
-        "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\nCache-Control: no-store\r\n"
-        "X-Content-Type-Options: nosniff\r\n\r\n",
-        line, type, body.used);
-    iso_text_put_bytes(&text, body.bytes, body.used);
-    for (size_t sent = 0; sent < text.used;) {
-        ssize_t put = send(fd, text.bytes + sent, text.used - sent, MSG_NOSIGNAL);
-        if (put <= 0)
-            break;
-        sent += (size_t)put;
-    }
-    shutdown(fd, SHUT_WR);
-    iso_text_release(&body);
-    iso_text_release(&text);
-}
-
-static void *run_status(void *context)
-{
-    struct status *status = context;
-    struct pollfd heard[] = {{.fd = status->listener, .events = POLLIN}, {.fd = status->bell, .events = POLLIN}};
-    while (poll(heard, 2, -1) >= 0 || errno == EINTR) {
-        if (heard[1].revents)
-            break;
-        int fd = accept4(status->listener, NULL, NULL, SOCK_CLOEXEC);
-        if (fd < 0)
-            continue;
-        serve(status, fd);
-        close(fd);
-    }
-    return NULL;
-}
-
-/* ---- starting ---- */
-
-static enum iso_status read_token(struct status *status, const char *path, struct iso_error *error)
-{
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return iso_error_set(error, iso_error_of_open(errno), "%s: %s", path, strerror(errno));
-    size_t length = fread(status->token, 1, TOKEN_MOST + 1, file);
-    fclose(file);
-    while (length && strchr("\r\n \t", status->token[length - 1]))
-        length--;
-    status->token[length] = 0;
-    if (length < TOKEN_LEAST || length > TOKEN_MOST)
-        return iso_error_set(error, ISO_BAD_INPUT, "%s: no token; expected %d to %d characters", path, TOKEN_LEAST,
-                             TOKEN_MOST);
-    return ISO_OK;
-}
-
-static bool is_loopback(const struct sockaddr *address)
-{
-    if (address->sa_family == AF_INET)
-        return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == 127;
-    return address->sa_family == AF_INET6 &&
-           IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
-}
-
-struct status *status_new(const char *listen, const char *token_file, const struct status_view *view,
-                          struct iso_error *error)
-{
-    struct status *status = iso_allocate_zeroed(1, sizeof *status);
-    *status = (struct status){.view = *view, .listener = -1, .bell = -1};
-    struct addrinfo *address = NULL;
-    if (token_file && read_token(status, token_file, error) != ISO_OK)
-        goto failed;
-    address = address_resolve(listen, "--listen", true, error);
-    if (!address)
-        goto failed;
-    if (!token_file && !is_loopback(address->ai_addr)) {
-        iso_error_set(error, ISO_BAD_INPUT,
-                      "--listen %s: beyond the loopback interface; expected --listen-token FILE too", listen);
-        goto failed;
-    }
-    status->listener = address_listen(address, listen, "--listen", BACKLOG, false, error);
-    status->bell = eventfd(0, EFD_CLOEXEC);
-    if (status->listener < 0)
-        goto failed;
-    status->started = !pthread_create(&status->thread, NULL, run_status, status);
-    if (!status->started) {
-        iso_error_set(error, ISO_FAILED, "--listen: no thread could be started");
-        goto failed;
-    }
-    address_free(address);
-    return status;
-failed:
-    address_free(address);
-    status_free(status);
-    return NULL;
-}
-
-void status_free(struct status *status)
-{
-    if (!status)
-        return;
-    if (status->started) {
-        eventfd_write(status->bell, 1);
-        pthread_join(status->thread, NULL);
-    }
-    if (status->listener >= 0)
-        close(status->listener);
-    if (status->bell >= 0)
-        close(status->bell);
-    iso_free(status);
-}
-
-unsigned status_port(const struct status *status)
-{
-    return address_port(status->listener);
 }

@@ -1,12 +1,12 @@
-/* The proxy's own status over HTTP: GET /metrics (Prometheus), GET /status (JSON), GET /livez, PUT /recording/off and /on.
+/* What the proxy says of itself over HTTP (proxy/http.h): GET /metrics (Prometheus), GET /status (JSON), GET /livez, PUT
+ * /recording/off and /on. There are no values in it: statements by their shapes, with $1 for constants.
  *
- * One request at a time, on a thread of its own, two seconds for each: whoever asks slowly keeps others waiting and never a
- * session. Beyond the loopback interface only with a token, as `Authorization: Bearer TOKEN`. PUT, so that no page in a browser
- * can send it. There are no values in what it says: statements by their shapes, with $1 for constants.
+ * Threads: any; what it reads is guarded by each loop's world.
  */
 #ifndef ISO_PROXY_STATUS_H
 #define ISO_PROXY_STATUS_H
 
+#include "proxy/http.h"
 #include "proxy/loop.h"
 
 struct status_view {
@@ -14,18 +14,16 @@ struct status_view {
     uint32_t loop_count;
     struct observe_shared *shared;
     time_t started;
+    uint32_t sessions_most;
 };
 
-struct status;
-
-struct status *status_new(const char *listen, const char *token_file, const struct status_view *view,
-                          struct iso_error *error);
-void status_free(struct status *status); /* NULL is allowed */
-unsigned status_port(const struct status *status);
+/* An http_answerer; its context is the view. */
+void status_answer(void *context, const struct http_request *request, struct http_answer *answer);
 
 /* What all loops count together. */
 struct status_sums {
-    uint64_t opened, closed, raw, encrypted, bad, connects_failed, from_clients, from_server;
+    uint64_t opened, closed, raw, encrypted, bad, connects_failed, pauses, from_clients, from_server;
+    uint64_t plan_bytes;
     struct observe_counts counts;
     struct iso_recorder_statistics recorder;
 };

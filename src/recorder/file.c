@@ -272,7 +272,7 @@ static bool open_file(struct file_sink *sink, const char *path, struct iso_error
         iso_error_set(error, refused.status, "%s", refused.text);
         return false;
     }
-    if (fstat(sink->descriptor, &status) != 0) {
+    if (fstat(sink->descriptor, &status) != 0 || !iso_own_hide(sink->descriptor)) {
         iso_error_set(error, ISO_FAILED, "%s: %s", path, strerror(errno));
         return false;
     }

@@ -249,6 +249,14 @@ static void arena_give(void *owner, void *memory)
     (void)owner, (void)memory; /* all of it goes with the tree */
 }
 
+size_t iso_sql_tree_bytes(const struct iso_sql_tree *tree)
+{
+    size_t bytes = 0;
+    for (const struct iso_sql_arena *arena = tree->arena; arena; arena = arena->before)
+        bytes += sizeof *arena + arena->capacity;
+    return bytes;
+}
+
 void iso_sql_tree_release(struct iso_sql_tree *tree)
 {
     while (tree->arena) {

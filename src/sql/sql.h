@@ -55,7 +55,8 @@ struct iso_sql_tree {
 
 /* Parses statements; none is fine, too. False: `fault`, and the tree is empty. */
 bool iso_sql_parse(struct iso_sql_tree *tree, const char *text, size_t length, struct iso_sql_fault *fault);
-void iso_sql_tree_release(struct iso_sql_tree *tree); /* a zeroed one is empty */
+void iso_sql_tree_release(struct iso_sql_tree *tree);       /* a zeroed one is empty */
+size_t iso_sql_tree_bytes(const struct iso_sql_tree *tree); /* of memory */
 
 /* The bytes of a statement of `text`, without white space and comments before it: [*begin, *end). */
 void iso_sql_statement(const char *text, size_t length, const PgQuery__RawStmt *statement, size_t *begin, size_t *end);

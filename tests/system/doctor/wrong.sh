@@ -22,7 +22,7 @@ stop_all() {
 }
 trap stop_all EXIT
 
-plan 33
+plan 37
 doctor() { # option...: its JSON in $work/out
     "$isochron" doctor --json "$@" "$url" >"$work/out" 2>"$work/err"
 }
@@ -109,6 +109,26 @@ named wrong "there is no publication" "DROP PUBLICATION dbz_publication" "CREATE
 sql "ALTER TABLE acct ADD doubled bigint GENERATED ALWAYS AS (balance * 2) STORED; ALTER TABLE acct ENABLE ROW LEVEL SECURITY"
 doctor && names note "generated columns: public.acct.doubled" && names note "row level security: public.acct"
 result $? "what the stream leaves out is noted" && sql "ALTER TABLE acct DROP doubled; ALTER TABLE acct DISABLE ROW LEVEL SECURITY"
+# Names that are SQL, words of a shell, and what a terminal obeys: what is printed means the names, and nothing else.
+hostile="a'b\"; DROP TABLE acct; --"
+quoted=\"${hostile//\"/\"\"}\"
+sql "CREATE TABLE $quoted (id int PRIMARY KEY, \"\$(touch $work/ran)\" int); ALTER TABLE $quoted REPLICA IDENTITY FULL"
+wrong weak "REPLICA IDENTITY is not FULL: $quoted" "ALTER TABLE $quoted REPLICA IDENTITY DEFAULT"
+doctor --publication "p'; DROP TABLE acct; --%s\""
+names wrong "there is no publication p'" && sql "$mend" >/dev/null && [ "$(sql "SELECT count(*) FROM pg_publication WHERE pubname LIKE 'p''; DROP%'")" = 1 ] &&
+    [ "$(sql "SELECT count(*) FROM acct")" = 0 ] && sql "DROP PUBLICATION \"p'; DROP TABLE acct; --%s\"\"\""
+result $? "a publication's name stays one" || echo "# mend: $mend"
+doctor --history "c; touch $work/ran" -X "bootstrap.servers=$address"
+bash -c "isochron() { printf '%s\n' \"\$@\"; }; $(jq -r .watch "$work/out")" >"$work/words"
+grep -qxF "debezium:shop.public.$hostile,value=\$(touch $work/ran),identity=full" "$work/words" && grep -qxF "history:c; touch $work/ran" "$work/words" && [ ! -e "$work/ran" ]
+result $? "the watch command is quoted for the shell" || sed 's/^/# /' "$work/words"
+sql "DROP TABLE $quoted; CREATE TABLE \"x$(printf '\033')[2Jy
+       mend:  rm\" (a int)"
+"$isochron" doctor "$url" >"$work/out"
+grep -q 'x\\u001b\[2Jy\\u000a       mend:  rm' "$work/out" && ! grep -q "$(printf '\033')" "$work/out"
+result $? "what a terminal obeys is visible, and no name makes a line" || cat -v "$work/out"
+sql "DROP TABLE \"x$(printf '\033')[2Jy
+       mend:  rm\""
 kill $follower
 until [ "$(sql "SELECT active FROM pg_replication_slots WHERE slot_name = 'isochron'")" = f ]; do sleep 0.1; done
 doctor

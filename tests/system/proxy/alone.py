@@ -40,13 +40,13 @@ def ports(count):
 
 
 class Proxy:
-    def __init__(self, program, server):
-        self.folder = tempfile.TemporaryDirectory()
+    def __init__(self, program, server, *options, before=(), token=None):
+        self.folder, self.token = tempfile.TemporaryDirectory(), token
         self.port, self.status = ports(2)
         self.said = open(self.folder.name + "/log", "w+")
         self.process = subprocess.Popen(
-            [program, "--bind", str(self.port), "--server", str(server), "--listen", str(self.status), "--to", self.folder.name + "/records"],
-            stdout=self.said, stderr=self.said)
+            [*before, program, "--bind", str(self.port), "--server", str(server), "--listen", str(self.status), "--to", self.folder.name + "/records",
+             *options], stdout=self.said, stderr=self.said)
         for _ in range(600):
             try:
                 self.metric("sessions")
@@ -61,7 +61,8 @@ class Proxy:
             return file.read()
 
     def metric(self, name):
-        text = urllib.request.urlopen("http://127.0.0.1:%d/metrics" % self.status, timeout=20).read().decode()
+        asked = urllib.request.Request("http://127.0.0.1:%d/metrics" % self.status, headers={"Authorization": "Bearer %s" % self.token} if self.token else {})
+        text = urllib.request.urlopen(asked, timeout=20).read().decode()
         return int(re.search(r"^isochron_proxy_%s (\d+)$" % name, text, re.M).group(1))
 
     def settles(self, name, wanted, seconds=20):
@@ -89,8 +90,8 @@ class Proxy:
         return self.process.wait(60)
 
 
-def startup():
-    body = struct.pack("!i", 196608) + b"user\0me\0database\0shop\0\0"
+def startup(database=b"shop"):
+    body = struct.pack("!i", 196608) + b"user\0me\0database\0" + database + b"\0\0"
     return struct.pack("!i", len(body) + 4) + body
 
 
@@ -99,11 +100,11 @@ def query(text):
 
 
 class Client:
-    def __init__(self, port, begins=True):
+    def __init__(self, port, begins=True, database=b"shop"):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
         self.held = bytearray()
         if begins:
-            self.socket.sendall(startup())
+            self.socket.sendall(startup(database))
 
     def until(self, end):
         """What came up to these bytes."""
@@ -304,6 +305,94 @@ def silent(proxy, seconds):
     result(all(client.ends() for client in clients) and bool(talks.ask("SELECT 1")), "clients that say nothing whole for a minute are closed, others not")
 
 
+def before_login(proxy):
+    """Who is not logged in makes no work: nothing is parsed, nothing kept."""
+    plans, names = proxy.metric("plans_made_total"), proxy.metric("databases")
+    client = Client(proxy.port, database=b"locked")
+    client.until(stub.message(b"R", struct.pack("!i", 3)))
+    client.socket.sendall(query("SELECT * FROM " + ", ".join("a%d" % i for i in range(9000))) * 20)
+    others = [Client(proxy.port, database=b"locked%d" % i) for i in range(50)]  # logged in, and gone again
+    for other in others:
+        other.until(stub.READY)
+        other.socket.close()
+    made = proxy.metric("plans_made_total") - plans
+    result(proxy.settles("sessions", 1) and made == 0, "20 statements of 62 KB before login: %d are parsed" % made)
+    result(proxy.metric("databases") <= names + 16, "50 names of databases, of which %d are kept" % (proxy.metric("databases") - names))
+    client.socket.close()
+
+
+def dying_questions(proxy):
+    client = Client(proxy.port, database=b"ends")
+    client.until(stub.READY)
+    result(client.until(stub.FATAL) == stub.FATAL and client.ends(), "a session that the server ends while a question is out is told why")
+
+
+def request(port, text, headers=""):
+    """The status of an answer, by its number."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(("%s HTTP/1.1\r\n%s\r\n" % (text, headers)).encode())
+        return int(connection.recv(1 << 16).split()[1])
+
+
+def slow_requests(proxy):
+    slow = [socket.create_connection(("127.0.0.1", proxy.status)) for _ in range(60)]
+    for connection in slow:
+        connection.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nX-A: ")
+    answers = [request(proxy.status, "GET /livez") for _ in range(5)]
+    still = 0
+    for connection in slow:
+        connection.setblocking(False)
+        try:
+            still += connection.recv(1) != b""
+        except BlockingIOError:
+            still += 1
+        except OSError:
+            pass
+        connection.close()
+    result(answers == [200] * 5 and still >= 20, "/livez waits for none of 60 requests that do not end, %d of which are still open" % still)
+
+
+def control(proxy, program, server):
+    url, port = "PUT /recording/off", proxy.status
+    refused = [request(port, url, headers) for headers in (
+        "Host: evil.example\r\n", "Host: localhost\r\nOrigin: http://localhost\r\n", "Host: 127.0.0.1\r\norigin: null\r\n",
+        "Host: localhost\r\nSec-Fetch-Site: same-origin\r\n")]
+    result(refused == [421, 403, 403, 403] and proxy.metric("recording") == 1, "no page in a browser switches recording off: %s" % refused)
+    result(request(port, "GET /status", "Host: evil.example:80\r\n") == 421, "nor reads the status by a name of its own")
+    allowed = [request(port, url, "Host: localhost:%d\r\n" % port), proxy.metric("recording"), request(port, "PUT /recording/on"), proxy.metric("recording")]
+    result(allowed == [200, 0, 200, 1], "its owner does, from this machine")
+    token = proxy.folder.name + "/token"
+    with open(token, "w") as file:
+        file.write("a-token-of-the-test\n")
+    other = Proxy(program, server, "--listen-token", token, "--listen-name", "proxy.example", token="a-token-of-the-test")
+    held = "Host: proxy.example\r\nOrigin: http://x\r\nAuthorization: Bearer "
+    answers = [request(other.status, url), request(other.status, url, held + "a-token-of-the-tesT\r\n"), request(other.status, url, held + "a-token-of-the-test\r\n"),
+               other.metric("recording"), request(other.status, "GET /livez")]
+    other.end()
+    result(answers == [401, 401, 200, 0, 200], "with a token only who has it: %s" % answers)
+
+
+def few_descriptors(program, server):
+    proxy = Proxy(program, server, "--threads", "2", before=("prlimit", "--nofile=100:100"))
+    most = proxy.metric("sessions_limit")
+    clients = [Client(proxy.port) for _ in range(2 * most)]
+    for client in clients[:most]:
+        client.until(stub.READY)
+    pauses = proxy.metric("accept_pauses_total")
+    time.sleep(2.2)
+    pauses = proxy.metric("accept_pauses_total") - pauses
+    result(most == 25 and request(proxy.status, "GET /livez") == 200, "with 100 descriptors %d sessions are taken, and /livez is answered" % most)
+    result(0 < pauses <= 8, "nothing spins while others wait: %d pauses in 2.2 s of 2 loops" % pauses)
+    for client in clients[:most]:
+        client.socket.close()
+    for client in clients[most:]:
+        client.until(stub.READY)
+    result(bool(clients[-1].ask("SELECT 1")), "who waited is taken when others end")
+    for client in clients[most:]:
+        client.socket.close()
+    result(proxy.end() == 0, "SIGTERM ends that, too")
+
+
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("program")
@@ -322,6 +411,11 @@ def main():
         stops_reading(proxy, measures)
         server_dies(proxy)
         hostile(proxy, options.hostile)
+        before_login(proxy)
+        dying_questions(proxy)
+        slow_requests(proxy)
+        control(proxy, options.program, server)
+        few_descriptors(options.program, server)
         if options.silent:
             silent(proxy, options.silent)
     finally:

@@ -8,6 +8,9 @@ What a simple query asks for by its text:
     dies N     a row of which N bytes come, of one more than that, and then the connection is reset
     bad HEX    these bytes
     other      one row
+
+What a session does by the name of its database: `locked` asks for a password and is never content, `ends` ends the session when it is asked
+a question of the proxy's own.
 """
 import os
 import selectors
@@ -27,6 +30,7 @@ GREETING = (message(b"R", struct.pack("!i", 0)) + message(b"S", b"client_encodin
             message(b"S", b"standard_conforming_strings\0on\0") + message(b"K", b"\0\0\0\1\0\0\0\2") + READY)
 DESCRIPTION = message(b"T", struct.pack("!h", 1) + b"c\0" + struct.pack("!ihihih", 0, 0, 25, -1, -1, 0))
 DONE = message(b"C", b"SELECT 1\0") + READY
+FATAL = message(b"E", b"SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0")
 EXTENDED = {b"P": message(b"1"), b"B": message(b"2"), b"D": message(b"n"), b"E": message(b"C", b"SELECT 0\0"), b"C": message(b"3"), b"S": READY}
 
 
@@ -41,6 +45,7 @@ class Session:
         self.held = bytearray()
         self.out = []  # bytes, and numbers: so many of "x"; None: a reset
         self.has_begun = False
+        self.database = b""
 
     def take(self, data):
         """False: it is over."""
@@ -65,12 +70,19 @@ class Session:
             self.out.append(REFUSES_TLS)
         else:
             self.has_begun = True
-            self.out.append(GREETING)
+            words = one[8:].split(b"\0")
+            self.database = dict(zip(words[::2], words[1::2])).get(b"database", b"")
+            self.out.append(message(b"R", struct.pack("!i", 3)) if self.database == b"locked" else GREETING)
         return True
 
     def query(self, one):
         kind = one[:1]
         if kind == b"X":
+            return False
+        if self.database == b"locked":
+            return True
+        if self.database == b"ends" and b"pg_catalog." in one:
+            self.socket.send(FATAL)
             return False
         if kind in EXTENDED:
             self.out.append(EXTENDED[kind])

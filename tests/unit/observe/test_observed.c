@@ -49,7 +49,7 @@ static bool server(struct talk *talk, char type, const void *body, size_t size)
     const struct wire_piece piece = {type, true, true, body, (uint32_t)size};
     bool takes = observed_server_takes(talk->observed, type);
     observed_server(talk->observed, &piece);
-    if (observed_asks(talk->observed, &question))
+    if (observed_asks(talk->observed, true, &question))
         note_question(talk, &question);
     iso_text_release(&question);
     return !takes;

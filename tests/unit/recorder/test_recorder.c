@@ -500,6 +500,12 @@ static void a_file_is_the_users_alone(void **state)
     iso_recorder_free(recorder);
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode, S_IFREG | 0600);
+    assert_int_equal(chmod(path, 0644), 0); /* one that is there gets it too */
+    recorder = iso_recorder_new_file(path, NULL, &error);
+    assert_non_null(recorder);
+    iso_recorder_free(recorder);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode, S_IFREG | 0600);
     snprintf(other, sizeof other, "%s.link", path);
     assert_int_equal(symlink(path, other), 0);
     assert_null(iso_recorder_new_file(other, NULL, &error));
