@@ -257,7 +257,8 @@ demo: ## Watch a real store's transactions on Kafka, used well and misused: unde
 demo-programs: $(BUILD)/isochron $(RECORDER) $(BROKER)
 
 bare: ## Prove `make demo` and `make test` in a minimal Debian 12 root (as root; TARGETS="demo test")
-	@deploy/bare.sh $(TARGETS)
+	@mkdir -p $(RESULTS)
+	@RESULTS=$(RESULTS) deploy/bare.sh $(TARGETS)
 
 ## Tests. A test is a program or a script that prints TAP; tests/run.sh runs and counts them.
 

@@ -28,4 +28,5 @@ stage crash crash
 stage hostile hostile
 stage mutants mutants
 stage fuzz fuzz-smoke FUZZ_SMOKE_SECONDS="${SECONDS_EACH:-60}"
+stage bare bare
 sum_up

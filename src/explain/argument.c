@@ -11,12 +11,24 @@
 
 /* ---- words ---- */
 
+/* A column without a value is NULL, and never deleted. */
+static bool is_null(const struct iso_history *history, uint32_t operation)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text key;
+    key.at = iso_atom_text(&history->atoms, history->key_atom[history->key[operation]], buffer, &key.length);
+    return iso_kind_of(history, operation) != ISO_READ_LIST && history->value[operation] == ISO_ABSENT &&
+           explain_is_cell(key);
+}
+
 void argue_put_operation_value(struct iso_text *text, const struct iso_history *history, uint32_t operation)
 {
     uint32_t value = history->value[operation];
     if (iso_kind_of(history, operation) == ISO_READ_LIST)
         argue_put_list(text, &history->atoms, history->element + history->list_first[value],
                        history->list_first[value + 1] - history->list_first[value]);
+    else if (is_null(history, operation))
+        iso_text_put(text, "NULL");
     else
         argue_put_atom(text, &history->atoms, value);
 }
@@ -54,15 +66,16 @@ static void put_named_stamp(struct iso_text *text, const struct iso_argument *ar
     }
 }
 
-/* "wrote x = 3", "deleted x", "appended 3 to x". */
+/* "wrote x = 3", "wrote t/1#c = NULL", "deleted x", "appended 3 to x". */
 static void put_write(struct iso_text *text, const struct iso_history *history, uint32_t operation)
 {
     const struct iso_atoms *atoms = &history->atoms;
     iso_atom key = history->key_atom[history->key[operation]];
     switch (iso_kind_of(history, operation)) {
     case ISO_DELETE:
-        iso_text_put(text, "deleted ");
+        iso_text_put(text, is_null(history, operation) ? "wrote " : "deleted ");
         argue_put_atom(text, atoms, key);
+        iso_text_put(text, is_null(history, operation) ? " = NULL" : "");
         break;
     case ISO_APPEND:
         iso_text_put(text, "appended ");
@@ -223,7 +236,9 @@ void argue_row(struct iso_argument *argument, struct iso_argument_row row, const
 uint32_t argue_written(struct iso_argument *argument, uint32_t write)
 {
     uint8_t kind = iso_kind_of(argument->facts->history, write);
-    return argue_text(argument, kind == ISO_DELETE ? "deleted" : kind == ISO_APPEND ? "+ %V" : "%V", write);
+    if (kind == ISO_DELETE)
+        return argue_text(argument, is_null(argument->facts->history, write) ? "NULL" : "deleted");
+    return argue_text(argument, kind == ISO_APPEND ? "+ %V" : "%V", write);
 }
 
 void argue_edge(struct iso_argument *argument, uint32_t from, uint32_t to, const char *type, const char *format, ...)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/shown.h"
+#include "explain/key_words.h"
 #include "report/report_private.h"
 
 /* Long lists are cut in the middle of nowhere useful; what differs is mostly at their end. */
@@ -134,16 +135,30 @@ static const char *put_nobody(const struct iso_violation *violation)
     return violation->kind == ISO_UNCOMMITTED ? ", which nobody wrote" : ", the initial value";
 }
 
+/* A column without a value is NULL. */
+static void put_read_value(struct iso_output *output, const struct iso_history *history, const struct iso_value *value,
+                           bool is_cell)
+{
+    if (is_cell && is_nothing(value))
+        iso_output_text(output, "NULL");
+    else
+        report_put_value(output, history, value);
+}
+
 static void put_values(struct iso_output *output, const struct iso_history *history,
                        const struct iso_violation *violation)
 {
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text key;
+    key.at = iso_atom_text(&history->atoms, history->key_atom[violation->key], buffer, &key.length);
+    bool is_cell = explain_is_cell(key);
     iso_output_text(output, "    expected: ");
-    report_put_value(output, history, &violation->expected);
+    put_read_value(output, history, &violation->expected, is_cell);
     put_writer(output, history, violation->writer_expected,
                violation->axiom == ISO_INT ? ", what the transaction itself last read or wrote"
                                            : ", the initial value");
     iso_output_text(output, "\n    read:     ");
-    report_put_value(output, history, &violation->actual);
+    put_read_value(output, history, &violation->actual, is_cell);
     put_writer(output, history, violation->writer_actual, put_nobody(violation));
     iso_output_char(output, '\n');
 }
