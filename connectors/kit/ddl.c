@@ -1,10 +1,9 @@
-#define _GNU_SOURCE
 #include "connectors/kit/ddl.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/payload.h"
+#include "connectors/kit/ddl_words.h"
 
 enum { WORD_MAX = 16 };
 
@@ -29,81 +28,10 @@ bool iso_ddl_drops_rows(struct iso_json_text sql)
 
 /* ---- MySQL and MariaDB ---- */
 
-struct scanner {
-    const char *at, *end;
-    struct iso_json_text token; /* a name without its quotes, or one other character */
-    bool quoted;
-};
-
-static bool is_name(char byte)
+static bool take_name(struct iso_ddl_words *words, struct iso_ddl_effect *effect)
 {
-    return (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z') || byte == '_' ||
-           byte == '$' || (byte & 0x80);
-}
-
-static void skip_blanks(struct scanner *scanner)
-{
-    while (scanner->at < scanner->end) {
-        bool comment = scanner->end - scanner->at > 1 && !memcmp(scanner->at, "/*", 2);
-        if (comment) {
-            const char *close = memmem(scanner->at + 2, (size_t)(scanner->end - scanner->at - 2), "*/", 2);
-            scanner->at = close ? close + 2 : scanner->end;
-        } else if (*scanner->at && strchr(" \t\r\n", *scanner->at)) {
-            scanner->at++;
-        } else {
-            return;
-        }
-    }
-}
-
-static bool next_word(struct scanner *scanner)
-{
-    skip_blanks(scanner);
-    const char *from = scanner->at;
-    if (from == scanner->end)
-        return false;
-    scanner->quoted = *from && strchr("`\"'", *from);
-    if (scanner->quoted) {
-        const char *close = memchr(from + 1, *from, (size_t)(scanner->end - from - 1));
-        close = close ? close : scanner->end;
-        scanner->token = (struct iso_json_text){from + 1, (size_t)(close - from - 1)};
-        scanner->at = close < scanner->end ? close + 1 : close;
-        return true;
-    }
-    do
-        scanner->at++;
-    while (is_name(*from) && scanner->at < scanner->end && is_name(*scanner->at));
-    scanner->token = (struct iso_json_text){from, (size_t)(scanner->at - from)};
-    return true;
-}
-
-static bool is_word(const struct scanner *scanner, const char *word)
-{
-    return !scanner->quoted && scanner->token.length == strlen(word) &&
-           !strncasecmp(scanner->token.at, word, scanner->token.length);
-}
-
-/* Passes over the word if it is next. */
-static bool pass_word(struct scanner *scanner, const char *word)
-{
-    struct scanner before = *scanner;
-    if (next_word(scanner) && is_word(scanner, word))
-        return true;
-    *scanner = before;
-    return false;
-}
-
-static bool take_name(struct scanner *scanner, struct iso_ddl_effect *effect)
-{
-    effect->schema = effect->table = (struct iso_json_text){"", 0};
-    if (!next_word(scanner))
-        return false;
-    effect->table = scanner->token;
-    if (pass_word(scanner, ".") && next_word(scanner)) {
-        effect->schema = effect->table;
-        effect->table = scanner->token;
-    }
-    return true;
+    *effect = (struct iso_ddl_effect){.from_schema = {"", 0}, .from_table = {"", 0}};
+    return iso_ddl_take_name(words, &effect->schema, &effect->table);
 }
 
 static bool is_same(struct iso_json_text left, struct iso_json_text right)
@@ -125,110 +53,162 @@ static uint32_t add_effect(struct iso_ddl_effect *effects, uint32_t count, struc
     return i == count ? count + 1 : count;
 }
 
-static uint32_t take_list(struct scanner *scanner, struct iso_ddl_effect *effects)
+static uint32_t take_list(struct iso_ddl_words *words, struct iso_ddl_effect *effects)
 {
     struct iso_ddl_effect effect;
     uint32_t count = 0;
-    if (pass_word(scanner, "if"))
-        pass_word(scanner, "exists");
-    while (take_name(scanner, &effect)) {
+    if (iso_ddl_pass(words, "if"))
+        iso_ddl_pass(words, "exists");
+    while (take_name(words, &effect)) {
         count = add_effect(effects, count, effect, ISO_TABLE_EMPTIED);
-        if (!pass_word(scanner, ","))
+        if (!iso_ddl_pass(words, ","))
             break;
     }
     return count;
 }
 
 /* All tables of a database: one without a name. */
-static uint32_t take_database(struct scanner *scanner, struct iso_ddl_effect *effects)
+static uint32_t take_database(struct iso_ddl_words *words, struct iso_ddl_effect *effects)
 {
-    struct iso_ddl_effect effect = {.table = {"", 0}};
-    if (pass_word(scanner, "if"))
-        pass_word(scanner, "exists");
-    if (!next_word(scanner))
+    struct iso_ddl_effect effect = {.table = {"", 0}, .from_schema = {"", 0}, .from_table = {"", 0}};
+    if (iso_ddl_pass(words, "if"))
+        iso_ddl_pass(words, "exists");
+    if (!iso_ddl_next(words))
         return 0;
-    effect.schema = scanner->token;
+    effect.schema = words->token;
     return add_effect(effects, 0, effect, ISO_TABLE_EMPTIED);
 }
 
-static uint32_t take_renames(struct scanner *scanner, struct iso_ddl_effect *effects)
+/* Whose rows those are that have the name now, of "a TO b, c TO a" as far as it was read. */
+static void take_origin(const struct iso_ddl_effect *effects, uint32_t count, const struct iso_ddl_effect *from,
+                        struct iso_ddl_effect *to)
+{
+    to->from_schema = from->schema;
+    to->from_table = from->table;
+    for (uint32_t i = 0; i < count; i++)
+        if (effects[i].change == ISO_TABLE_REPLACED && is_same(effects[i].schema, from->schema) &&
+            is_same(effects[i].table, from->table)) {
+            to->from_schema = effects[i].from_schema;
+            to->from_table = effects[i].from_table;
+        }
+}
+
+static uint32_t add_rename(struct iso_ddl_effect *effects, uint32_t count, struct iso_ddl_effect from,
+                           struct iso_ddl_effect to)
+{
+    take_origin(effects, count, &from, &to);
+    count = add_effect(effects, count, from, ISO_TABLE_EMPTIED);
+    return add_effect(effects, count, to, ISO_TABLE_REPLACED);
+}
+
+static uint32_t take_renames(struct iso_ddl_words *words, struct iso_ddl_effect *effects)
 {
     struct iso_ddl_effect from, to;
     uint32_t count = 0;
-    if (pass_word(scanner, "if"))
-        pass_word(scanner, "exists");
-    while (take_name(scanner, &from) && pass_word(scanner, "to") && take_name(scanner, &to)) {
-        count = add_effect(effects, count, from, ISO_TABLE_EMPTIED);
-        count = add_effect(effects, count, to, ISO_TABLE_REPLACED);
-        if (!pass_word(scanner, ","))
+    if (iso_ddl_pass(words, "if"))
+        iso_ddl_pass(words, "exists");
+    while (take_name(words, &from) && iso_ddl_pass(words, "to") && take_name(words, &to)) {
+        count = add_rename(effects, count, from, to);
+        if (!iso_ddl_pass(words, ","))
             break;
     }
     return count;
 }
 
+/* A table, or a database, that is there again with rows of before. */
+static uint32_t take_recovered(struct iso_ddl_words *words, struct iso_ddl_effect *effects)
+{
+    struct iso_ddl_effect effect;
+    bool database = iso_ddl_pass(words, "database") || iso_ddl_pass(words, "schema");
+    if (!database && !iso_ddl_pass(words, "table"))
+        return 0;
+    if (!take_name(words, &effect) || (iso_ddl_pass(words, "to") && !take_name(words, &effect)))
+        return 0;
+    if (database) {
+        effect.schema = effect.table;
+        effect.table = (struct iso_json_text){"", 0};
+    }
+    return add_effect(effects, 0, effect, ISO_TABLE_REPLACED);
+}
+
+/* "PARTITION p WITH TABLE b": some rows of each go to the other. */
+static bool take_exchanged(struct iso_ddl_words *words, struct iso_ddl_effect *with)
+{
+    return iso_ddl_pass(words, "partition") && iso_ddl_next(words) && iso_ddl_pass(words, "with") &&
+           iso_ddl_pass(words, "table") && take_name(words, with);
+}
+
 /* A column of another type holds other values; an added one, and an index, change none that was there. */
-static enum iso_table_change take_alterations(struct scanner *scanner, const struct iso_ddl_effect *of,
+static enum iso_table_change take_alterations(struct iso_ddl_words *words, const struct iso_ddl_effect *of,
                                               struct iso_ddl_effect *to)
 {
     enum iso_table_change change = ISO_TABLE_SAME;
     bool removes = false;
-    while (next_word(scanner)) {
-        if (is_word(scanner, "modify") || is_word(scanner, "change") || is_word(scanner, "convert"))
+    while (iso_ddl_next(words)) {
+        if (iso_ddl_is(words, "modify") || iso_ddl_is(words, "change") || iso_ddl_is(words, "convert"))
             return ISO_TABLE_RESPELT;
-        if (is_word(scanner, "primary")) { /* rows have other names now */
+        if (iso_ddl_is(words, "primary")) { /* rows have other names now */
             *to = *of;
             return ISO_TABLE_REPLACED;
         }
-        removes |= is_word(scanner, "drop") || is_word(scanner, "truncate") || is_word(scanner, "exchange") ||
-                   is_word(scanner, "discard");
-        if (removes && is_word(scanner, "partition"))
+        removes |= iso_ddl_is(words, "drop") || iso_ddl_is(words, "truncate") || iso_ddl_is(words, "discard");
+        if (removes && iso_ddl_is(words, "partition"))
             change = ISO_TABLE_PARTLY_EMPTIED;
-        if (!is_word(scanner, "rename") || pass_word(scanner, "column") || pass_word(scanner, "index") ||
-            pass_word(scanner, "key"))
+        if (!iso_ddl_is(words, "rename") || iso_ddl_pass(words, "column") || iso_ddl_pass(words, "index") ||
+            iso_ddl_pass(words, "key"))
             continue;
-        if (!pass_word(scanner, "to"))
-            pass_word(scanner, "as");
-        return take_name(scanner, to) ? ISO_TABLE_REPLACED : change;
+        if (!iso_ddl_pass(words, "to"))
+            iso_ddl_pass(words, "as");
+        return take_name(words, to) ? ISO_TABLE_REPLACED : change;
     }
     return change;
 }
 
-static uint32_t take_alter(struct scanner *scanner, struct iso_ddl_effect *effects)
+static uint32_t take_alter(struct iso_ddl_words *words, struct iso_ddl_effect *effects)
 {
     struct iso_ddl_effect of, to;
-    if (pass_word(scanner, "if"))
-        pass_word(scanner, "exists");
-    if (!take_name(scanner, &of))
+    if (iso_ddl_pass(words, "if"))
+        iso_ddl_pass(words, "exists");
+    if (!take_name(words, &of))
         return 0;
-    enum iso_table_change change = take_alterations(scanner, &of, &to);
+    if (iso_ddl_pass(words, "exchange")) {
+        uint32_t some = add_effect(effects, 0, of, ISO_TABLE_REPLACED);
+        return take_exchanged(words, &to) ? add_effect(effects, some, to, ISO_TABLE_REPLACED) : some;
+    }
+    enum iso_table_change change = take_alterations(words, &of, &to);
     if (change == ISO_TABLE_SAME)
         return 0;
-    uint32_t count = add_effect(effects, 0, of, change == ISO_TABLE_REPLACED ? ISO_TABLE_EMPTIED : change);
-    return change == ISO_TABLE_REPLACED ? add_effect(effects, count, to, change) : count;
+    if (change != ISO_TABLE_REPLACED)
+        return add_effect(effects, 0, of, change);
+    if (!is_same(of.schema, to.schema) || !is_same(of.table, to.table))
+        return add_rename(effects, 0, of, to);
+    return add_effect(effects, 0, of, change);
 }
 
 uint32_t iso_ddl_effects(struct iso_json_text sql, struct iso_ddl_effect effects[ISO_DDL_EFFECTS_MAX])
 {
-    struct scanner scanner = {.at = sql.at, .end = sql.at + sql.length};
-    if (pass_word(&scanner, "truncate")) {
-        pass_word(&scanner, "table");
-        return take_list(&scanner, effects);
+    struct iso_ddl_words words = iso_ddl_words_of(sql);
+    if (iso_ddl_pass(&words, "truncate")) {
+        iso_ddl_pass(&words, "table");
+        return take_list(&words, effects);
     }
-    if (pass_word(&scanner, "drop")) {
-        if (pass_word(&scanner, "database") || pass_word(&scanner, "schema"))
-            return take_database(&scanner, effects);
-        return pass_word(&scanner, "table") ? take_list(&scanner, effects) : 0;
+    if (iso_ddl_pass(&words, "drop")) {
+        if (iso_ddl_pass(&words, "database") || iso_ddl_pass(&words, "schema"))
+            return take_database(&words, effects);
+        return iso_ddl_pass(&words, "table") ? take_list(&words, effects) : 0;
     }
-    if (pass_word(&scanner, "rename"))
-        return pass_word(&scanner, "table") ? take_renames(&scanner, effects) : 0;
-    if (pass_word(&scanner, "create"))
-        return pass_word(&scanner, "or") && pass_word(&scanner, "replace") && pass_word(&scanner, "table")
-                   ? take_list(&scanner, effects)
+    if (iso_ddl_pass(&words, "recover") || iso_ddl_pass(&words, "flashback"))
+        return take_recovered(&words, effects);
+    if (iso_ddl_pass(&words, "rename"))
+        return iso_ddl_pass(&words, "table") ? take_renames(&words, effects) : 0;
+    if (iso_ddl_pass(&words, "create"))
+        return iso_ddl_pass(&words, "or") && iso_ddl_pass(&words, "replace") && iso_ddl_pass(&words, "table")
+                   ? take_list(&words, effects)
                    : 0;
-    if (pass_word(&scanner, "alter")) {
-        pass_word(&scanner, "online");
-        pass_word(&scanner, "ignore");
-        return pass_word(&scanner, "table") ? take_alter(&scanner, effects) : 0;
+    if (iso_ddl_pass(&words, "alter")) {
+        iso_ddl_pass(&words, "online");
+        iso_ddl_pass(&words, "ignore");
+        return iso_ddl_pass(&words, "table") ? take_alter(&words, effects) : 0;
     }
     return 0;
 }

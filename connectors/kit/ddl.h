@@ -12,12 +12,13 @@ bool iso_ddl_drops_rows(struct iso_json_text sql);
 struct iso_ddl_effect { /* without a table: all of the schema's */
     enum iso_table_change change;
     struct iso_json_text schema, table;
+    struct iso_json_text from_schema, from_table; /* REPLACED by a rename: whose rows it has now */
 };
 
 enum { ISO_DDL_EFFECTS_MAX = 16 };
 
-/* MySQL's and MariaDB's TRUNCATE, DROP TABLE, CREATE OR REPLACE TABLE, RENAME TABLE and ALTER TABLE; returns how many
- * tables it does something to. A table that a name moves away from is emptied, one that it moves to holds what nobody
+/* MySQL's, MariaDB's and TiDB's TRUNCATE, DROP TABLE, CREATE OR REPLACE TABLE, RENAME TABLE, ALTER TABLE, RECOVER and
+ * FLASHBACK TABLE; returns how many tables it does something to. A table that a name moves away from is emptied, one that it moves to holds what nobody
  * reported. */
 uint32_t iso_ddl_effects(struct iso_json_text sql, struct iso_ddl_effect effects[ISO_DDL_EFFECTS_MAX]);
 

@@ -14,7 +14,7 @@
 #include "connectors/avro/cursor.h"
 #include "connectors/registry/schemas.h"
 #include "connectors/ticdc/avro_schema.h"
-#include "connectors/ticdc/ticdc_private.h"
+#include "connectors/ticdc/tables.h"
 #include "connectors/kit/framing.h"
 
 enum { MAGIC_FRAME = 0, MAGIC_DDL = 1, MAGIC_WATERMARK = 2, MAGIC_DELETE = 3, WORD = 8 };
@@ -144,7 +144,9 @@ static void read_row(struct ticdc *ticdc, const struct iso_avro_type *record, st
         const struct iso_avro_type *type = iso_avro_inside(field->type, cursor);
         unsigned role = field->use[0];
         if (role == AVRO_COLUMN && type->shape != ISO_AVRO_RECORD) {
-            read_cell(cursor, type, iso_row_add(row, field->name, field->length));
+            struct iso_cell *cell = iso_row_add(row, field->name, field->length);
+            read_cell(cursor, type, cell);
+            cell->value = type->value;
         } else if (type->shape == ISO_AVRO_RECORD) {
             read_row(ticdc, type, cursor, extension ? &ticdc->old : &ticdc->types, NULL);
             if (extension && role == AVRO_BEFORE)
@@ -283,7 +285,9 @@ static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message 
         return iso_payload_fault(json, error);
     if (!has_commit)
         return iso_error_set(error, ISO_BAD_INPUT, "a DDL: expected commitTs");
-    ticdc_add_ddl(ticdc, message, database, table, commit_ts, table.length && iso_ddl_drops_rows(query), events);
+    struct ticdc_ddl ddl = {.database = database, .table = table, .sql = query, .commit_ts = commit_ts};
+    ticdc_tables_take_ddl(&ticdc->known, query, database, commit_ts);
+    ticdc_add_ddl(ticdc, message, &ddl, events);
     return ISO_OK;
 }
 

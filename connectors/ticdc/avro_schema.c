@@ -8,7 +8,7 @@
 /* ---- types ---- */
 
 /* {"tidb_type":"BIGINT UNSIGNED"} */
-static uint8_t use_of(const char *parameters)
+static uint8_t use_of(const char *parameters, struct iso_value_type *value)
 {
     struct iso_payload padded = {0};
     struct iso_json json;
@@ -21,10 +21,12 @@ static uint8_t use_of(const char *parameters)
     while (iso_json_member(&json, &name)) {
         if (!ISO_PAYLOAD_IS(name, "tidb_type") || iso_json_peek(&json) != ISO_JSON_STRING)
             iso_json_skip(&json);
-        else if (iso_json_string(&json, &text))
+        else if (iso_json_string(&json, &text)) {
+            *value = ticdc_value_of(text);
             use = text.length > 8 && !memcmp(text.at + text.length - 8, "UNSIGNED", 8) ? AVRO_UNSIGNED
                   : ISO_PAYLOAD_IS(text, "BIT")                                        ? AVRO_BIT
                                                                                        : AVRO_AS_IT_IS;
+        }
     }
     iso_json_release(&json);
     iso_payload_release(&padded);
@@ -92,7 +94,7 @@ static struct ticdc_avro *prepare(struct iso_avro_schema *schema, struct iso_err
 {
     for (uint32_t i = 0; schema && i < schema->type_count; i++)
         if (schema->types[i].parameters)
-            schema->types[i].use = use_of(schema->types[i].parameters);
+            schema->types[i].use = use_of(schema->types[i].parameters, &schema->types[i].value);
     if (!schema || !check_record(schema->root, true, error)) {
         iso_avro_schema_free(schema);
         return NULL;

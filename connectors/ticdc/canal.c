@@ -8,7 +8,7 @@
  * ISO-8859-1 with the same codes. `data` of a DELETE is the old row; `old` of an UPDATE may have only what changed.
  */
 #include "base/memory.h"
-#include "connectors/ticdc/ticdc_private.h"
+#include "connectors/ticdc/tables.h"
 
 enum { TABLES = 8 };
 
@@ -32,6 +32,7 @@ enum member {
     TYPE,
     TYPES,
     CODES,
+    SQL,
     DATA,
     OLD,
     EXTENSION,
@@ -43,8 +44,8 @@ enum member {
 
 static uint8_t find_member(const char *name, size_t length)
 {
-    static const char *const names[] = {"",          "database", "table", "pkNames", "isDdl", "type",
-                                        "mysqlType", "sqlType",  "data",  "old",     "_tidb", NULL};
+    static const char *const names[] = {"",        "database", "table", "pkNames", "isDdl", "type", "mysqlType",
+                                        "sqlType", "sql",      "data",  "old",     "_tidb", NULL};
     return ticdc_find_name(names, name, length);
 }
 
@@ -57,7 +58,7 @@ static uint8_t find_in_extension(const char *name, size_t length)
 
 struct canal {
     uint32_t seen; /* bits of members */
-    struct iso_json_text database, table, type;
+    struct iso_json_text database, table, type, sql;
     bool is_ddl, only_keys, too_many_keys;
     bool has_data, has_old;
     uint64_t commit_ts, watermark;
@@ -119,8 +120,9 @@ static enum ticdc_class class_of_code(uint64_t bits, bool negative)
     case 5:
         return TICDC_INTEGER;
     case 7:
+        return TICDC_FLOAT;
     case 8:
-        return TICDC_NUMBER;
+        return TICDC_DOUBLE;
     case 2004:
         return TICDC_BYTES;
     default:
@@ -141,6 +143,8 @@ static bool read_types(struct iso_json *json, struct iso_row *types)
         type->bits = type->kind == ISO_CELL_INTEGER ? class_of_code(type->bits, type->negative)
                      : type->kind == ISO_CELL_TEXT  ? ticdc_class_of((struct iso_json_text){type->text, type->length})
                                                     : TICDC_TEXT;
+        if (type->kind == ISO_CELL_TEXT)
+            type->value = ticdc_value_of((struct iso_json_text){type->text, type->length});
     }
     return true;
 }
@@ -245,6 +249,9 @@ static void read_member(struct ticdc *ticdc, struct canal *canal, enum member me
     case CODES:
         skip_codes(json, canal);
         break;
+    case SQL:
+        ticdc_read_text(json, &canal->sql);
+        break;
     case DATA:
         canal->has_data = read_row(json, &ticdc->now);
         break;
@@ -279,12 +286,13 @@ static bool set_latin(struct ticdc *ticdc, struct iso_cell *cell)
     return true;
 }
 
-static enum ticdc_class class_of(const struct iso_row *types, const struct iso_cell *cell, uint32_t guess)
+/* The column's type; NULL: none is said. */
+static const struct iso_cell *type_of(const struct iso_row *types, const struct iso_cell *cell, uint32_t guess)
 {
     const struct iso_cell *type = guess < types->count ? &types->cells[guess] : NULL;
     if (!type || type->name_length != cell->name_length || !iso_bytes_equal(type->name, cell->name, cell->name_length))
         type = iso_row_find(types, cell->name, cell->name_length);
-    return type ? (enum ticdc_class)type->bits : TICDC_TEXT;
+    return type;
 }
 
 static enum iso_status apply_types(struct ticdc *ticdc, const struct iso_row *types, struct iso_row *row,
@@ -293,11 +301,14 @@ static enum iso_status apply_types(struct ticdc *ticdc, const struct iso_row *ty
     for (uint32_t i = 0; i < row->count; i++) {
         struct iso_cell *cell = &row->cells[i];
         struct iso_json_text name = {cell->name, cell->name_length};
+        const struct iso_cell *type = type_of(types, cell, i);
+        enum ticdc_class class = type ? (enum ticdc_class)type->bits : TICDC_TEXT;
+        if (type)
+            cell->value = type->value;
         if (cell->kind == ISO_CELL_NULL)
             continue;
         if (cell->kind != ISO_CELL_TEXT)
             return ticdc_refuse(error, "column", name, "a string or null");
-        enum ticdc_class class = class_of(types, cell, i);
         if (class != TICDC_BYTES)
             ticdc_set_text(cell, class, (struct iso_json_text){cell->text, cell->length});
         else if (!set_latin(ticdc, cell))
@@ -357,6 +368,18 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
     return ticdc_add_row(ticdc, message, &change, events, error);
 }
 
+static void take_ddl(struct ticdc *ticdc, const struct iso_message *message, const struct canal *canal, bool drops,
+                     struct iso_events *events)
+{
+    struct ticdc_ddl ddl = {.database = canal->database,
+                            .table = canal->table,
+                            .sql = canal->sql,
+                            .commit_ts = canal->commit_ts,
+                            .empties = drops};
+    ticdc_tables_take_ddl(&ticdc->known, ddl.sql, ddl.database, ddl.commit_ts);
+    ticdc_add_ddl(ticdc, message, &ddl, events);
+}
+
 static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message *message, const struct canal *canal,
                                   struct iso_events *events, struct iso_error *error)
 {
@@ -368,8 +391,7 @@ static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message 
         return ticdc_refuse(error, "type of a DDL", canal->type,
                             "CREATE, RENAME, CINDEX, DINDEX, ALTER, ERASE, TRUNCATE or QUERY");
     if (ticdc_saw(canal->seen, COMMIT))
-        ticdc_add_ddl(ticdc, message, canal->database, canal->table, canal->commit_ts, drops && canal->table.length,
-                      events);
+        take_ddl(ticdc, message, canal, drops, events);
     else if (drops)
         return iso_error_set(error, ISO_BAD_INPUT,
                              "rows dropped at an unknown time: expected _tidb.commitTs "
@@ -382,7 +404,7 @@ static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message 
 static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
                               struct iso_error *error)
 {
-    struct canal canal = {.database = {"", 0}, .table = {"", 0}};
+    struct canal canal = {.database = {"", 0}, .table = {"", 0}, .sql = {"", 0}};
     struct iso_json *json = &ticdc->json;
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_MESSAGE];
     uint8_t member;

@@ -1,37 +1,10 @@
 /* What columns hold. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "connectors/ticdc/ticdc_private.h"
-
-enum ticdc_class ticdc_class_of(struct iso_json_text type)
-{
-    static const struct {
-        char word[12];
-        enum ticdc_class class;
-    } words[] = {
-        {"int", TICDC_INTEGER},      {"bigint", TICDC_INTEGER},    {"tinyint", TICDC_INTEGER},
-        {"smallint", TICDC_INTEGER}, {"integer", TICDC_INTEGER},   {"bit", TICDC_INTEGER},
-        {"year", TICDC_INTEGER},     {"mediumint", TICDC_INTEGER}, {"enum", TICDC_INTEGER},
-        {"set", TICDC_INTEGER},      {"float", TICDC_NUMBER},      {"double", TICDC_NUMBER},
-        {"binary", TICDC_BYTES},     {"varbinary", TICDC_BYTES},   {"blob", TICDC_BYTES},
-        {"tinyblob", TICDC_BYTES},   {"longblob", TICDC_BYTES},    {"mediumblob", TICDC_BYTES},
-    };
-    char word[12];
-    size_t length = 0;
-    word[0] = 0;
-    if (type.length > 3 && !memcmp(type.at, "varc", 4)) /* the most frequent one of those that stay text */
-        return TICDC_TEXT;
-    for (; length < type.length && length < sizeof word && (type.at[length] | 0x20) >= 'a' &&
-           (type.at[length] | 0x20) <= 'z';
-         length++)
-        word[length] = (char)(type.at[length] | 0x20);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (words[i].word[0] == word[0] && !strncmp(words[i].word, word, length) && !words[i].word[length])
-            return words[i].class;
-    return TICDC_TEXT;
-}
 
 /* An integer as numbers are written: no leading zero, no plus, 64 bits. */
 static bool set_digits(struct iso_cell *cell, struct iso_json_text text)
@@ -89,13 +62,38 @@ static bool is_number(struct iso_json_text text)
     return at == text.length;
 }
 
+/* The number that the text is, as the column has it: several texts are one. */
+static void set_number(struct iso_cell *cell, enum ticdc_class class, struct iso_json_text text)
+{
+    enum { MOST = 400 };
+    char digits[MOST];
+    double number;
+    if (text.length >= sizeof digits)
+        return;
+    memcpy(digits, text.at, text.length);
+    digits[text.length] = 0;
+    cell->bits = 0;
+    if (class == TICDC_FLOAT) {
+        float single = strtof(digits, NULL);
+        cell->kind = ISO_CELL_FLOAT;
+        memcpy(&cell->bits, &single, sizeof single);
+        return;
+    }
+    number = strtod(digits, NULL);
+    cell->kind = ISO_CELL_DOUBLE;
+    memcpy(&cell->bits, &number, sizeof number);
+}
+
 void ticdc_set_text(struct iso_cell *cell, enum ticdc_class class, struct iso_json_text text)
 {
-    if ((class == TICDC_INTEGER || class == TICDC_NUMBER) && set_digits(cell, text))
+    bool floats = class == TICDC_FLOAT || class == TICDC_DOUBLE;
+    if ((class == TICDC_INTEGER || floats) && set_digits(cell, text))
         return;
-    cell->kind = class == TICDC_NUMBER && is_number(text) ? ISO_CELL_NUMBER : ISO_CELL_TEXT;
+    cell->kind = ISO_CELL_TEXT;
     cell->text = text.at;
     cell->length = (uint32_t)text.length;
+    if (floats && is_number(text))
+        set_number(cell, class, text);
 }
 
 void ticdc_set_bytes(struct iso_cell *cell, const void *bytes, size_t size)

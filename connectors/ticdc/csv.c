@@ -15,7 +15,6 @@
 enum { FIELDS_FIXED = 4 };
 
 struct csv_state {
-    struct ticdc_tables tables;
     char *delimiter, *quote, *null;
     size_t delimiter_length, quote_length, null_length;
     struct csv_field {
@@ -142,6 +141,10 @@ static enum iso_status fill_row(struct ticdc *ticdc, struct iso_row *row, const 
     for (uint32_t i = 0; i < table->column_count; i++) {
         const struct csv_field *field = &state->fields[first + i];
         struct iso_cell *cell = iso_row_add(row, table->columns[i].name, table->columns[i].length);
+        const char *type = table->columns[i].type;
+        cell->value = ticdc_value_of((struct iso_json_text){type, strlen(type)});
+        if (cell->value.kind == ISO_VALUE_BYTES) /* hexadecimal or base64: no message says which */
+            cell->value.kind = ISO_VALUE_ANY;
         if (field->is_null)
             continue;
         if (!iso_utf8_valid((const uint8_t *)field->text.at, field->text.length))
@@ -201,7 +204,7 @@ static enum iso_status decode_fields(struct ticdc *ticdc, const struct iso_messa
         return iso_error_set(error, ISO_BAD_INPUT, "a table's name that is not UTF-8");
     if (ticdc_pass_over(ticdc, message, change.database, change.table, events))
         return ISO_OK;
-    const struct ticdc_table *table = ticdc_tables_find(&state->tables, change.database, change.table, 0);
+    const struct ticdc_table *table = ticdc_tables_at(&ticdc->known, change.database, change.table, change.commit_ts);
     if (!table)
         return ticdc_refuse(error, "table", change.table, "one whose schema schema=FILE has");
     if (check_fields(state, table, &first, error) != ISO_OK)
@@ -209,8 +212,11 @@ static enum iso_status decode_fields(struct ticdc *ticdc, const struct iso_messa
     change.created = operation == 'I';
     change.has_now = operation != 'D';
     change.has_old = !change.has_now;
-    if (!ticdc_table_take_keys(ticdc, table))
-        return ticdc_too_many_keys(error);
+    const struct ticdc_index *key = ticdc_table_key(table);
+    ticdc->key_count = 0;
+    for (uint32_t i = 0; key && i < key->count; i++)
+        if (!ticdc_add_key(ticdc, (struct iso_json_text){key->columns[i], strlen(key->columns[i])}))
+            return ticdc_too_many_keys(error);
     if (fill_row(ticdc, change.has_now ? &ticdc->now : &ticdc->old, table, first, error) != ISO_OK)
         return error->status;
     return ticdc_add_row(ticdc, message, &change, events, error);
@@ -285,7 +291,7 @@ static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_opti
         return iso_error_set(error, ISO_BAD_INPUT,
                              "format=csv of a ticdc source: expected schema=FILE, since csv does not "
                              "name columns");
-    return ticdc_tables_read(ticdc, &state->tables, options->schema, ticdc_table_read_storage, error);
+    return ticdc_tables_read(ticdc, &ticdc->known, options->schema, ticdc_table_read_storage, error);
 }
 
 static void destroy(struct ticdc *ticdc)
@@ -293,7 +299,6 @@ static void destroy(struct ticdc *ticdc)
     struct csv_state *state = ticdc->state;
     if (!state)
         return;
-    ticdc_tables_release(&state->tables);
     iso_free(state->delimiter);
     iso_free(state->quote);
     iso_free(state->null);

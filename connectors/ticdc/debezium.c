@@ -8,7 +8,7 @@
  * `op` m is a watermark at source.commit_ts, none at all a DDL. The schema is passed over: what decimals and large
  * unsigned numbers lost on their way into JSON it does not bring back.
  */
-#include "connectors/ticdc/ticdc_private.h"
+#include "connectors/ticdc/tables.h"
 
 enum member { OTHER, OP, SOURCE, BEFORE, AFTER, DDL, COMMIT, START, DATABASE, TABLE, CONNECTOR, PAYLOAD };
 
@@ -160,6 +160,17 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
     return ticdc_add_row(ticdc, message, &change, events, error);
 }
 
+static void take_ddl(struct ticdc *ticdc, const struct iso_message *message, const struct envelope *envelope,
+                     struct iso_events *events)
+{
+    struct ticdc_ddl ddl = {.database = envelope->database,
+                            .table = envelope->table,
+                            .sql = envelope->ddl,
+                            .commit_ts = envelope->commit_ts};
+    ticdc_tables_take_ddl(&ticdc->known, ddl.sql, ddl.database, ddl.commit_ts);
+    ticdc_add_ddl(ticdc, message, &ddl, events);
+}
+
 static enum iso_status take_envelope(struct ticdc *ticdc, const struct iso_message *message,
                                      const struct envelope *envelope, struct iso_events *events,
                                      struct iso_error *error)
@@ -171,8 +182,7 @@ static enum iso_status take_envelope(struct ticdc *ticdc, const struct iso_messa
     else if (ticdc_saw(envelope->seen, OP))
         return decode_row(ticdc, message, envelope, events, error);
     else if (ticdc_saw(envelope->seen, DDL))
-        ticdc_add_ddl(ticdc, message, envelope->database, envelope->table, envelope->commit_ts,
-                      envelope->table.length && iso_ddl_drops_rows(envelope->ddl), events);
+        take_ddl(ticdc, message, envelope, events);
     else
         return iso_error_set(error, ISO_BAD_INPUT, "expected payload.op, or payload.ddl");
     return ISO_OK;

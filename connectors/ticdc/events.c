@@ -45,17 +45,6 @@ bool ticdc_pass_over(struct ticdc *ticdc, const struct iso_message *message, str
     return true;
 }
 
-void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message, struct iso_json_text database,
-                   struct iso_json_text table, uint64_t commit_ts, bool drops, struct iso_events *events)
-{
-    struct iso_event event = iso_event_of(message, drops ? ISO_EVENT_DROP : ISO_EVENT_SCHEMA);
-    event.table = iso_row_names_find(&ticdc->names, &events->block.atoms, database, table)->atom;
-    event.flags = ISO_EVENT_HAS_CTS;
-    event.cts.physical = commit_ts;
-    if (!ticdc_pass_over(ticdc, message, database, table, events))
-        iso_events_add(events, &event);
-}
-
 bool ticdc_add_key(struct ticdc *ticdc, struct iso_json_text name)
 {
     if (ticdc->key_count == TICDC_KEYS_MAX)
@@ -120,9 +109,6 @@ static enum iso_status take_key(struct ticdc *ticdc, const struct ticdc_change *
         *iso_row_add(&ticdc->keys, NULL, 0) = *cell;
         cell->is_key = true;
     }
-    if (!ticdc->key_count)
-        return refuse_row(error, change, "a table without a key; expected a primary key or a unique one without NULL",
-                          (struct iso_json_text){"", 0});
     *key = iso_row_key(&ticdc->keys, atoms, table);
     return ISO_OK;
 }
@@ -225,7 +211,7 @@ static void split_move(struct iso_events *events, iso_atom old_key)
     gone->flags |= ISO_EVENT_HAS_AFTER;
     gone->after = ISO_ABSENT;
     come.operation = ISO_ROW_INSERT;
-    come.flags |= ISO_EVENT_HAS_BEFORE;
+    come.flags &= (uint16_t)~ISO_EVENT_HAS_BEFORE; /* another row may have been there, which moved as well */
     come.before = ISO_ABSENT;
     iso_events_add(events, &come);
 }
@@ -250,13 +236,23 @@ static enum iso_status add_with_cells(struct ticdc *ticdc, const struct ticdc_ch
         iso_cells_exist(&ticdc->cells, atoms, &gone, true);
         iso_events_add(events, &gone);
         row.operation = ISO_ROW_INSERT;
-        row.flags |= ISO_EVENT_HAS_BEFORE;
     }
     iso_cells_exist(&ticdc->cells, atoms, &row, change->has_old && row.operation != ISO_ROW_INSERT);
     iso_events_add(events, &row);
     if (change->has_now)
         iso_cells_add(&ticdc->cells, known ? &ticdc->old : NULL, &ticdc->now, events);
     return ISO_OK;
+}
+
+/* A row of a table whose rows cannot be told apart: none of it is covered. */
+static void pass_over(struct ticdc *ticdc, const struct iso_message *message, const struct iso_row_name *table,
+                      const char *reason, struct iso_events *events)
+{
+    struct iso_event event = iso_event_of(message, ISO_EVENT_IGNORED);
+    event.reason = reason;
+    event.table = table->atom;
+    ticdc_leave_out(ticdc, table->name);
+    iso_events_add(events, &event);
 }
 
 enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *message, const struct ticdc_change *change,
@@ -269,6 +265,11 @@ enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *mes
     const struct iso_row_name *table = iso_row_names_find(&ticdc->names, atoms, change->database, change->table);
     if (change->has_now && change->has_old && change->old_is_partial)
         complete_old(ticdc);
+    const char *unknown = is_marker(ticdc, table) ? NULL : ticdc_settle_key(ticdc, change, table->name);
+    if (unknown) {
+        pass_over(ticdc, message, table, unknown, events);
+        return ISO_OK;
+    }
     if (change->has_now && take_key(ticdc, change, table, &ticdc->now, atoms, &key, error) != ISO_OK)
         return error->status;
     if (change->has_now && change->has_old && has_last_key(ticdc, &ticdc->old))
@@ -276,6 +277,7 @@ enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *mes
     else if (change->has_old && take_key(ticdc, change, table, &ticdc->old, atoms, &old_key, error) != ISO_OK)
         return error->status;
     struct iso_event *event = start_row(events, message, change, table->atom, change->has_now ? key : old_key);
+    ticdc_note_types(ticdc, table->name, change->has_now ? &ticdc->now : &ticdc->old);
     if (is_marker(ticdc, table)) {
         iso_marker_take_row(&ticdc->marker, change->has_now ? &ticdc->now : NULL, atoms, event);
         return ISO_OK;

@@ -8,7 +8,7 @@
  * if options->identity says that old values are sent. Compression is of each value by itself.
  */
 #include "base/utf8.h"
-#include "connectors/ticdc/ticdc_private.h"
+#include "connectors/ticdc/tables.h"
 
 enum { VERSION = 1, WORD = 8, ROW = 1, DDL = 2, WATERMARK = 3 };
 enum { FLAG_BINARY = 1, DDL_DROP_TABLE = 4, DDL_TRUNCATE_TABLE = 11 };
@@ -123,6 +123,10 @@ static bool apply_type(struct ticdc *ticdc, struct iso_cell *cell, const struct 
     if (cell->kind == ISO_CELL_NULL)
         return true;
     switch (column->type) {
+    case 247:
+    case 248:
+        cell->value.kind = ISO_VALUE_LABEL;
+        return cell->kind == ISO_CELL_INTEGER;
     case 1:
     case 2:
     case 3:
@@ -130,11 +134,13 @@ static bool apply_type(struct ticdc *ticdc, struct iso_cell *cell, const struct 
     case 9:
     case 13:
     case 16:
-    case 247:
-    case 248:
         return cell->kind == ISO_CELL_INTEGER;
     case 4:
     case 5:
+        cell->value.kind = column->type == 4 ? ISO_VALUE_FLOAT : ISO_VALUE_DOUBLE;
+        if (cell->kind == ISO_CELL_NUMBER)
+            ticdc_set_text(cell, column->type == 4 ? TICDC_FLOAT : TICDC_DOUBLE,
+                           (struct iso_json_text){cell->text, cell->length});
         return is_number;
     case 6:
         return false;
@@ -301,18 +307,22 @@ static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message 
 {
     struct iso_json *json = &ticdc->json;
     struct iso_json_text name;
+    struct ticdc_ddl ddl = {.database = key->database, .table = key->table, .sql = {"", 0}, .commit_ts = key->ts};
     uint64_t type = 0;
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
         if (ISO_PAYLOAD_IS(name, "t"))
             ticdc_read_unsigned(json, &type);
+        else if (ISO_PAYLOAD_IS(name, "q"))
+            ticdc_read_text(json, &ddl.sql);
         else
             iso_json_skip(json);
     }
     if (!iso_json_finish(json))
         return iso_payload_fault(json, error);
-    bool drops = (type == DDL_DROP_TABLE || type == DDL_TRUNCATE_TABLE) && key->table.length;
-    ticdc_add_ddl(ticdc, message, key->database, key->table, key->ts, drops, events);
+    ddl.empties = type == DDL_DROP_TABLE || type == DDL_TRUNCATE_TABLE;
+    ticdc_tables_take_ddl(&ticdc->known, ddl.sql, ddl.database, ddl.commit_ts);
+    ticdc_add_ddl(ticdc, message, &ddl, events);
     return ISO_OK;
 }
 

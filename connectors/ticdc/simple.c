@@ -12,6 +12,11 @@
 
 /* ---- what a message means ---- */
 
+static struct iso_json_text text_of(const char *text)
+{
+    return (struct iso_json_text){text ? text : "", text ? strlen(text) : 0};
+}
+
 static enum iso_status convert_row(struct ticdc *ticdc, struct iso_row *row, const struct ticdc_table *table,
                                    simple_convert *convert, struct iso_error *error)
 {
@@ -20,6 +25,7 @@ static enum iso_status convert_row(struct ticdc *ticdc, struct iso_row *row, con
         if (!column)
             return ticdc_refuse(error, "column", (struct iso_json_text){row->cells[i].name, row->cells[i].name_length},
                                 "one that the table's schema has");
+        row->cells[i].value = ticdc_value_of(text_of(column->type));
         if (row->cells[i].kind != ISO_CELL_NULL && convert(ticdc, &row->cells[i], column->class, error) != ISO_OK)
             return error->status;
     }
@@ -38,6 +44,7 @@ static enum iso_status finish_row(struct ticdc *ticdc, const struct iso_message 
                                   .has_now = simple->type != SIMPLE_DELETE,
                                   .has_old = simple->type != SIMPLE_INSERT && simple->has_old,
                                   .created = simple->type == SIMPLE_INSERT,
+                                  .is_ordered = true,
                                   .keys_only = simple->keys_only};
     if (ticdc_pass_over(ticdc, message, simple->database, simple->table, events))
         return ISO_OK;
@@ -47,7 +54,7 @@ static enum iso_status finish_row(struct ticdc *ticdc, const struct iso_message 
     if (!simple->has_schema_version)
         return iso_error_set(error, ISO_BAD_INPUT, "a row: expected schemaVersion");
     const struct ticdc_table *table =
-        ticdc_tables_find(ticdc->state, simple->database, simple->table, simple->schema_version);
+        ticdc_tables_find(&ticdc->known, simple->database, simple->table, simple->schema_version);
     if (!table)
         return iso_error_set(error, ISO_BAD_INPUT,
                              "no schema of %.*s.%.*s, version %llu: expected a BOOTSTRAP or DDL "
@@ -55,8 +62,10 @@ static enum iso_status finish_row(struct ticdc *ticdc, const struct iso_message 
                              simple->database.length < 100 ? (int)simple->database.length : 100, simple->database.at,
                              simple->table.length < 100 ? (int)simple->table.length : 100, simple->table.at,
                              (unsigned long long)simple->schema_version);
-    if (!ticdc_table_take_keys(ticdc, table))
-        return ticdc_too_many_keys(error);
+    const struct ticdc_index *key = ticdc_table_key(table);
+    for (uint32_t i = 0; key && i < key->count; i++)
+        if (!ticdc_add_key(ticdc, text_of(key->columns[i])))
+            return ticdc_too_many_keys(error);
     if ((change.has_now && convert_row(ticdc, &ticdc->now, table, convert, error) != ISO_OK) ||
         (change.has_old && convert_row(ticdc, &ticdc->old, table, convert, error) != ISO_OK))
         return error->status;
@@ -67,13 +76,8 @@ static enum iso_status finish_row(struct ticdc *ticdc, const struct iso_message 
 static void note_schema(struct ticdc *ticdc, struct simple *simple)
 {
     if (simple->schema)
-        ticdc_tables_put(ticdc->state, simple->schema);
+        ticdc_tables_put(&ticdc->known, simple->schema);
     simple->schema = NULL;
-}
-
-static struct iso_json_text text_of(const char *text)
-{
-    return (struct iso_json_text){text ? text : "", text ? strlen(text) : 0};
 }
 
 static enum iso_status finish_ddl(struct ticdc *ticdc, const struct iso_message *message, struct simple *simple,
@@ -83,8 +87,12 @@ static enum iso_status finish_ddl(struct ticdc *ticdc, const struct iso_message 
     bool drops = simple->type == SIMPLE_ERASE;
     if (drops && !table)
         return iso_error_set(error, ISO_BAD_INPUT, "a table that is dropped: expected tableSchema");
-    ticdc_add_ddl(ticdc, message, text_of(table ? table->database : NULL), text_of(table ? table->table : NULL),
-                  simple->commit_ts, drops, events);
+    struct ticdc_ddl ddl = {.database = text_of(table ? table->database : NULL),
+                            .table = text_of(table ? table->table : NULL),
+                            .sql = simple->sql,
+                            .commit_ts = simple->commit_ts,
+                            .empties = drops};
+    ticdc_add_ddl(ticdc, message, &ddl, events);
     note_schema(ticdc, simple);
     return ISO_OK;
 }
@@ -126,21 +134,8 @@ enum iso_status simple_finish(struct ticdc *ticdc, const struct iso_message *mes
 
 enum iso_status simple_create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error)
 {
-    ticdc->state = iso_allocate_zeroed(1, sizeof(struct ticdc_tables));
-    return options->schema ? ticdc_tables_read(ticdc, ticdc->state, options->schema, ticdc_table_read_simple, error)
+    return options->schema ? ticdc_tables_read(ticdc, &ticdc->known, options->schema, ticdc_table_read_simple, error)
                            : ISO_OK;
-}
-
-void simple_destroy(struct ticdc *ticdc)
-{
-    if (ticdc->state)
-        ticdc_tables_release(ticdc->state);
-    iso_free(ticdc->state);
-}
-
-void simple_archive(struct ticdc *ticdc, struct iso_archive *archive)
-{
-    ticdc_tables_archive(archive, ticdc->state);
 }
 
 /* ---- JSON ---- */
@@ -200,14 +195,16 @@ enum member {
     DATA,
     OLD,
     SCHEMA,
-    PREVIOUS_SCHEMA
+    PREVIOUS_SCHEMA,
+    SQL
 };
 
 static uint8_t find_member(const char *name, size_t length)
 {
     static const char *const names[] = {"",         "version", "database",      "table",          "type",
                                         "commitTs", "startTs", "schemaVersion", "handleKeyOnly",  "claimCheckLocation",
-                                        "data",     "old",     "tableSchema",   "preTableSchema", NULL};
+                                        "data",     "old",     "tableSchema",   "preTableSchema", "sql",
+                                        NULL};
     return ticdc_find_name(names, name, length);
 }
 
@@ -266,6 +263,9 @@ static void read_member(struct ticdc *ticdc, struct simple *simple, enum member 
     case PREVIOUS_SCHEMA:
         simple->previous_schema = read_schema(json, simple->previous_schema);
         break;
+    case SQL:
+        ticdc_read_text(json, &simple->sql);
+        break;
     default:
         iso_json_skip(json);
     }
@@ -310,7 +310,7 @@ static enum iso_status convert(struct ticdc *ticdc, struct iso_cell *cell, enum 
 static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
                               struct iso_error *error)
 {
-    struct simple simple = {.database = {"", 0}, .table = {"", 0}};
+    struct simple simple = {.database = {"", 0}, .table = {"", 0}, .sql = {"", 0}};
     struct iso_json *json = &ticdc->json;
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_MESSAGE];
     uint8_t member;
@@ -324,8 +324,4 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
     return simple_finish(ticdc, message, &simple, convert, events, error);
 }
 
-const struct ticdc_protocol ticdc_simple = {.format = "simple",
-                                            .create = simple_create,
-                                            .decode = decode,
-                                            .destroy = simple_destroy,
-                                            .archive = simple_archive};
+const struct ticdc_protocol ticdc_simple = {.format = "simple", .create = simple_create, .decode = decode};

@@ -22,7 +22,7 @@ struct simple {
     uint64_t version, commit_ts, start_ts, schema_version;
     bool has_version, has_commit, has_start, has_schema_version, keys_only, has_data, has_old;
     enum simple_type type;
-    struct iso_json_text database, table;
+    struct iso_json_text database, table, sql;
     struct ticdc_table *schema, *previous_schema; /* NULL: none; the message's, until it is finished */
 };
 
@@ -35,7 +35,5 @@ enum iso_status simple_finish(struct ticdc *ticdc, const struct iso_message *mes
                               simple_convert *convert, struct iso_events *events, struct iso_error *error);
 
 enum iso_status simple_create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error);
-void simple_destroy(struct ticdc *ticdc);
-void simple_archive(struct ticdc *ticdc, struct iso_archive *archive);
 
 #endif

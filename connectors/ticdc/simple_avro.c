@@ -45,18 +45,20 @@ static void read_column(struct iso_avro_cursor *cursor, struct ticdc_table *tabl
         iso_avro_boolean(cursor); /* unsigned */
     if (is_present(cursor))
         iso_avro_boolean(cursor); /* zerofill */
-    iso_avro_boolean(cursor);     /* nullable */
+    bool nullable = iso_avro_boolean(cursor);
     if (is_present(cursor))
         iso_avro_run(cursor); /* default */
     if (!cursor->expected)
-        ticdc_table_add_column(table, name, type);
+        ticdc_table_add_column(table, name, type)->nullable = nullable;
 }
 
 static void read_index(struct iso_avro_cursor *cursor, struct ticdc_table *table)
 {
     iso_avro_run(cursor); /* name */
     bool unique = iso_avro_boolean(cursor), primary = iso_avro_boolean(cursor), nullable = iso_avro_boolean(cursor);
-    bool takes = !cursor->expected && ticdc_table_start_index(table, primary, unique, nullable);
+    bool takes = !cursor->expected && (primary || unique);
+    if (takes)
+        ticdc_table_add_index(table, primary, nullable);
     for (uint64_t count; (count = iso_avro_block(cursor)) && !cursor->expected;)
         while (count-- && !cursor->expected) {
             struct iso_json_text name = iso_avro_string(cursor);
@@ -166,7 +168,7 @@ static void read_ddl(struct iso_avro_cursor *cursor, struct simple *simple)
     read_version(cursor, simple);
     uint32_t type = iso_avro_choice(cursor, DDL_TYPES);
     simple->type = type == DDL_ERASE || type == DDL_TRUNCATE ? SIMPLE_ERASE : SIMPLE_DDL;
-    iso_avro_run(cursor); /* sql */
+    simple->sql = iso_avro_string(cursor);
     read_commit(cursor, simple);
     iso_avro_long(cursor); /* buildTs */
     if (is_present(cursor))
@@ -236,7 +238,7 @@ static void read_message(struct ticdc *ticdc, struct iso_avro_cursor *cursor, st
 static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
                               struct iso_error *error)
 {
-    struct simple simple = {.database = {"", 0}, .table = {"", 0}};
+    struct simple simple = {.database = {"", 0}, .table = {"", 0}, .sql = {"", 0}};
     struct iso_avro_cursor cursor;
     if (!message->payload.data) {
         ticdc_add_ignored(events, message, "tombstone");
@@ -249,8 +251,4 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
     return simple_finish(ticdc, message, &simple, convert, events, error);
 }
 
-const struct ticdc_protocol ticdc_simple_avro = {.format = "simple-avro",
-                                                 .create = simple_create,
-                                                 .decode = decode,
-                                                 .destroy = simple_destroy,
-                                                 .archive = simple_archive};
+const struct ticdc_protocol ticdc_simple_avro = {.format = "simple-avro", .create = simple_create, .decode = decode};

@@ -10,22 +10,27 @@ struct ticdc_table *ticdc_table_new(void)
     return iso_allocate_zeroed(1, sizeof(struct ticdc_table));
 }
 
-static void clear_keys(struct ticdc_table *table)
+static void release_index(struct ticdc_index *index)
 {
-    for (uint32_t i = 0; i < table->key_count; i++)
-        iso_free(table->keys[i]);
-    table->key_count = 0;
+    for (uint32_t i = 0; i < index->count; i++)
+        iso_free(index->columns[i]);
+    iso_free(index->columns);
+    iso_free(index->name);
 }
 
 void ticdc_table_free(struct ticdc_table *table)
 {
     if (!table)
         return;
-    clear_keys(table);
-    for (uint32_t i = 0; i < table->column_count; i++)
+    for (uint32_t i = 0; i < table->index_count; i++)
+        release_index(&table->indexes[i]);
+    for (uint32_t i = 0; i < table->column_count; i++) {
         iso_free(table->columns[i].name);
+        iso_free(table->columns[i].type);
+        iso_free(table->columns[i].fallback);
+    }
     iso_free(table->columns);
-    iso_free(table->keys);
+    iso_free(table->indexes);
     iso_free(table->database);
     iso_free(table->table);
     iso_free(table);
@@ -47,27 +52,53 @@ void ticdc_table_name(struct ticdc_table *table, struct iso_json_text database, 
     table->table = iso_copy_text(name.at, name.length);
 }
 
-void ticdc_table_add_column(struct ticdc_table *table, struct iso_json_text name, struct iso_json_text mysql_type)
+struct ticdc_column *ticdc_table_add_column(struct ticdc_table *table, struct iso_json_text name,
+                                            struct iso_json_text mysql_type)
 {
     table->columns = iso_reallocate(table->columns, (table->column_count + 1) * sizeof *table->columns);
-    table->columns[table->column_count++] = (struct ticdc_column){.name = iso_copy_text(name.at, name.length),
-                                                                  .length = (uint32_t)name.length,
-                                                                  .class = ticdc_class_of(mysql_type)};
+    struct ticdc_column *column = &table->columns[table->column_count++];
+    *column = (struct ticdc_column){.name = iso_copy_text(name.at, name.length),
+                                    .length = (uint32_t)name.length,
+                                    .type = iso_copy_text(mysql_type.at, mysql_type.length),
+                                    .nullable = true,
+                                    .class = ticdc_class_of(mysql_type)};
+    return column;
+}
+
+struct ticdc_index *ticdc_table_add_index(struct ticdc_table *table, bool primary, bool nullable)
+{
+    table->indexes = iso_reallocate(table->indexes, (table->index_count + 1) * sizeof *table->indexes);
+    struct ticdc_index *index = &table->indexes[table->index_count++];
+    *index = (struct ticdc_index){.primary = primary, .nullable = nullable};
+    return index;
 }
 
 void ticdc_table_add_key(struct ticdc_table *table, struct iso_json_text name)
 {
-    table->keys = iso_reallocate(table->keys, (table->key_count + 1) * sizeof *table->keys);
-    table->keys[table->key_count++] = iso_copy_text(name.at, name.length);
+    struct ticdc_index *index = &table->indexes[table->index_count - 1];
+    index->columns = iso_reallocate(index->columns, (index->count + 1) * sizeof *index->columns);
+    index->columns[index->count++] = iso_copy_text(name.at, name.length);
 }
 
-bool ticdc_table_start_index(struct ticdc_table *table, bool primary, bool unique, bool nullable)
+void ticdc_table_drop_index(struct ticdc_table *table, uint32_t index)
 {
-    if (table->has_primary || !(primary || (unique && !nullable && !table->key_count)))
-        return false;
-    clear_keys(table);
-    table->has_primary = primary;
-    return true;
+    release_index(&table->indexes[index]);
+    memmove(&table->indexes[index], &table->indexes[index + 1],
+            (table->index_count - index - 1) * sizeof *table->indexes);
+    table->index_count--;
+}
+
+const struct ticdc_index *ticdc_table_key(const struct ticdc_table *table)
+{
+    const struct ticdc_index *found = NULL;
+    for (uint32_t i = 0; i < table->index_count; i++) {
+        const struct ticdc_index *index = &table->indexes[i];
+        if (index->primary && index->count)
+            return index;
+        if (!found && index->count && !index->nullable)
+            found = index;
+    }
+    return found;
 }
 
 static bool is_named(const struct ticdc_table *table, struct iso_json_text database, struct iso_json_text name)
@@ -84,7 +115,8 @@ static uint32_t find_place(const struct ticdc_tables *tables, const struct ticdc
     uint32_t lowest = tables->count, versions = 0;
     for (uint32_t i = 0; i < tables->count; i++) {
         const struct ticdc_table *other = tables->list[i];
-        if (!is_named(other, database, name) || other->any_version != table->any_version)
+        if (!is_named(other, database, name) || other->any_version != table->any_version ||
+            other->from_file != table->from_file)
             continue;
         if (other->version == table->version)
             return i;
@@ -92,7 +124,7 @@ static uint32_t find_place(const struct ticdc_tables *tables, const struct ticdc
         if (lowest == tables->count || other->version < tables->list[lowest]->version)
             lowest = i;
     }
-    return versions < TICDC_VERSIONS ? tables->count : lowest;
+    return versions < TICDC_VERSIONS || table->from_file ? tables->count : lowest;
 }
 
 void ticdc_tables_put(struct ticdc_tables *tables, struct ticdc_table *table)
@@ -132,6 +164,22 @@ const struct ticdc_table *ticdc_tables_find(struct ticdc_tables *tables, struct 
     return found;
 }
 
+const struct ticdc_table *ticdc_tables_at(const struct ticdc_tables *tables, struct iso_json_text database,
+                                          struct iso_json_text name, uint64_t commit_ts)
+{
+    const struct ticdc_table *found = NULL, *first = NULL;
+    for (uint32_t i = 0; i < tables->count; i++) {
+        const struct ticdc_table *table = tables->list[i];
+        if (!is_named(table, database, name))
+            continue;
+        if (table->version <= commit_ts && (!found || table->version >= found->version))
+            found = table;
+        if (table->from_file && (!first || table->version < first->version))
+            first = table;
+    }
+    return found ? found : first;
+}
+
 const struct ticdc_column *ticdc_table_column(const struct ticdc_table *table, const struct iso_cell *cell,
                                               uint32_t guess)
 {
@@ -143,15 +191,6 @@ const struct ticdc_column *ticdc_table_column(const struct ticdc_table *table, c
     return NULL;
 }
 
-bool ticdc_table_take_keys(struct ticdc *ticdc, const struct ticdc_table *table)
-{
-    ticdc->key_count = 0;
-    for (uint32_t i = 0; i < table->key_count; i++)
-        if (!ticdc_add_key(ticdc, (struct iso_json_text){table->keys[i], strlen(table->keys[i])}))
-            return false;
-    return true;
-}
-
 enum iso_status ticdc_tables_read(struct ticdc *ticdc, struct ticdc_tables *tables, const char *text,
                                   ticdc_table_reader *read, struct iso_error *error)
 {
@@ -161,8 +200,8 @@ enum iso_status ticdc_tables_read(struct ticdc *ticdc, struct ticdc_tables *tabl
     while (json->code == ISO_JSON_FINE && iso_json_space(json)) {
         struct ticdc_table *table = read(json);
         if (json->code == ISO_JSON_FINE) {
-            table->any_version = true;
-            table->version = 0;
+            table->from_file = true;
+            table->any_version = read == ticdc_table_read_simple;
             ticdc_tables_put(tables, table);
         } else {
             ticdc_table_free(table);

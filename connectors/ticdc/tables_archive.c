@@ -6,8 +6,7 @@
 #include "base/memory.h"
 #include "connectors/ticdc/tables.h"
 
-/* A text with its NUL; restoring: a new one, or NULL after an error. */
-static char *archive_text(struct iso_archive *archive, const char *name, char *text)
+char *ticdc_archive_text(struct iso_archive *archive, const char *name, char *text)
 {
     uint64_t length = text ? strlen(text) + 1 : 0, capacity = length;
     text = iso_archive_column(archive, name, ISO_ARCHIVE_HEAP, text, &length, &capacity, 1);
@@ -15,45 +14,61 @@ static char *archive_text(struct iso_archive *archive, const char *name, char *t
     return text;
 }
 
-static void archive_columns(struct iso_archive *archive, struct ticdc_table *table)
+/* A text that may not be there. */
+static char *archive_optional(struct iso_archive *archive, const char *name, char *text)
 {
-    uint32_t count = table->column_count;
-    ISO_ARCHIVE_ANY(archive, "columns", ISO_ARCHIVE_HEAP, table->columns, count, count);
-    for (uint32_t i = 0; archive->restoring && i < count; i++)
-        table->columns[i].name = NULL; /* of another process */
-    table->column_count = count;
-    for (uint32_t i = 0; i < count && archive->error->status == ISO_OK; i++) {
-        struct ticdc_column *column = &table->columns[i];
-        column->name = archive_text(archive, "column", column->name);
-        iso_archive_expect(archive, column->name && strlen(column->name) == column->length &&
-                                        (unsigned)column->class <= TICDC_BYTES);
-    }
+    bool has = text != NULL;
+    ISO_ARCHIVE_VALUE(archive, has);
+    return has ? ticdc_archive_text(archive, name, archive->restoring ? NULL : text) : NULL;
 }
 
-static void archive_keys(struct iso_archive *archive, struct ticdc_table *table)
+static void archive_column(struct iso_archive *archive, struct ticdc_column *column)
 {
-    uint32_t count = table->key_count;
-    iso_archive_value(archive, "keys", &count, sizeof count);
-    iso_archive_expect(archive, count <= UINT16_MAX);
-    for (uint32_t i = 0; i < count && archive->error->status == ISO_OK; i++) {
-        char *name = archive_text(archive, "key", archive->restoring ? NULL : table->keys[i]);
-        if (!archive->restoring)
-            continue;
-        if (archive->error->status == ISO_OK)
-            ticdc_table_add_key(table, (struct iso_json_text){name, strlen(name)});
-        iso_free(name);
-    }
+    column->name = ticdc_archive_text(archive, "column", column->name);
+    column->type = ticdc_archive_text(archive, "type", column->type);
+    column->fallback = archive_optional(archive, "default", column->fallback);
+    ISO_ARCHIVE_VALUE(archive, column->nullable);
+    if (!archive->restoring || archive->error->status != ISO_OK)
+        return;
+    column->length = (uint32_t)strlen(column->name);
+    column->class = ticdc_class_of((struct iso_json_text){column->type, strlen(column->type)});
+}
+
+/* Room for as many as the archive says, empty. */
+static void *archive_count(struct iso_archive *archive, const char *name, uint32_t *count, void *list, size_t size)
+{
+    iso_archive_value(archive, name, count, sizeof *count);
+    iso_archive_expect(archive, *count <= UINT16_MAX);
+    if (!archive->restoring)
+        return list;
+    *count = archive->error->status == ISO_OK ? *count : 0;
+    return iso_allocate_zeroed(*count + 1, size);
+}
+
+static void archive_index(struct iso_archive *archive, struct ticdc_index *index)
+{
+    index->name = archive_optional(archive, "index", index->name);
+    ISO_ARCHIVE_VALUE(archive, index->primary);
+    ISO_ARCHIVE_VALUE(archive, index->nullable);
+    ISO_ARCHIVE_VALUE(archive, index->unordered);
+    index->columns = archive_count(archive, "keys", &index->count, index->columns, sizeof *index->columns);
+    for (uint32_t i = 0; i < index->count && archive->error->status == ISO_OK; i++)
+        index->columns[i] = ticdc_archive_text(archive, "key", index->columns[i]);
 }
 
 static void archive_table(struct iso_archive *archive, struct ticdc_table *table)
 {
-    table->database = archive_text(archive, "database", table->database);
-    table->table = archive_text(archive, "table", table->table);
+    table->database = ticdc_archive_text(archive, "database", table->database);
+    table->table = ticdc_archive_text(archive, "table", table->table);
     ISO_ARCHIVE_VALUE(archive, table->version);
     ISO_ARCHIVE_VALUE(archive, table->any_version);
-    ISO_ARCHIVE_VALUE(archive, table->has_primary);
-    archive_columns(archive, table);
-    archive_keys(archive, table);
+    ISO_ARCHIVE_VALUE(archive, table->from_file);
+    table->columns = archive_count(archive, "columns", &table->column_count, table->columns, sizeof *table->columns);
+    for (uint32_t i = 0; i < table->column_count && archive->error->status == ISO_OK; i++)
+        archive_column(archive, &table->columns[i]);
+    table->indexes = archive_count(archive, "indexes", &table->index_count, table->indexes, sizeof *table->indexes);
+    for (uint32_t i = 0; i < table->index_count && archive->error->status == ISO_OK; i++)
+        archive_index(archive, &table->indexes[i]);
 }
 
 void ticdc_tables_archive(struct iso_archive *archive, struct ticdc_tables *tables)

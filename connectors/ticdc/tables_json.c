@@ -24,10 +24,13 @@ static void read_simple_column(struct iso_json *json, struct ticdc_table *table)
 {
     struct iso_json_text name, column = {"", 0}, type = {"", 0};
     const char *start = json->at;
+    bool nullable = true;
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
         if (ISO_PAYLOAD_IS(name, "name"))
             read_text(json, &column);
+        else if (ISO_PAYLOAD_IS(name, "nullable"))
+            iso_json_boolean(json, &nullable);
         else if (ISO_PAYLOAD_IS(name, "dataType"))
             read_data_type(json, &type);
         else
@@ -36,7 +39,7 @@ static void read_simple_column(struct iso_json *json, struct ticdc_table *table)
     if (json->code == ISO_JSON_FINE && !column.length)
         iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "a column with a name");
     else if (json->code == ISO_JSON_FINE)
-        ticdc_table_add_column(table, column, type);
+        ticdc_table_add_column(table, column, type)->nullable = nullable;
 }
 
 /* An index, read twice: first what it is, then its columns. */
@@ -61,8 +64,9 @@ static void read_simple_index(struct iso_json *json, struct ticdc_table *table)
         } else
             iso_json_skip(json);
     }
-    if (json->code != ISO_JSON_FINE || !columns || !ticdc_table_start_index(table, primary, unique, nullable))
+    if (json->code != ISO_JSON_FINE || !columns || !(primary || unique))
         return;
+    ticdc_table_add_index(table, primary, nullable);
     const char *end = json->at;
     json->at = columns;
     iso_json_enter_array(json);
@@ -122,7 +126,7 @@ struct ticdc_table *ticdc_table_read_simple(struct iso_json *json)
 /* {"ColumnName":"id","ColumnType":"INT","ColumnIsPk":"true",..} */
 static void read_storage_column(struct iso_json *json, struct ticdc_table *table)
 {
-    struct iso_json_text name, column = {"", 0}, type = {"", 0}, key = {"", 0};
+    struct iso_json_text name, column = {"", 0}, type = {"", 0}, key = {"", 0}, nullable = {"", 0};
     const char *start = json->at;
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
@@ -132,6 +136,8 @@ static void read_storage_column(struct iso_json *json, struct ticdc_table *table
             read_text(json, &type);
         else if (ISO_PAYLOAD_IS(name, "ColumnIsPk"))
             read_text(json, &key);
+        else if (ISO_PAYLOAD_IS(name, "ColumnNullable"))
+            read_text(json, &nullable);
         else
             iso_json_skip(json);
     }
@@ -139,9 +145,12 @@ static void read_storage_column(struct iso_json *json, struct ticdc_table *table
         iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "a column with a name");
     if (json->code != ISO_JSON_FINE)
         return;
-    ticdc_table_add_column(table, column, type);
-    if (ISO_PAYLOAD_IS(key, "true"))
-        ticdc_table_add_key(table, column);
+    ticdc_table_add_column(table, column, type)->nullable = !ISO_PAYLOAD_IS(nullable, "false");
+    if (!ISO_PAYLOAD_IS(key, "true"))
+        return;
+    if (!table->index_count)
+        ticdc_table_add_index(table, true, false)->unordered = true;
+    ticdc_table_add_key(table, column);
 }
 
 struct ticdc_table *ticdc_table_read_storage(struct iso_json *json)
@@ -156,6 +165,8 @@ struct ticdc_table *ticdc_table_read_storage(struct iso_json *json)
             read_text(json, &database);
         else if (ISO_PAYLOAD_IS(name, "Table"))
             read_text(json, &own);
+        else if (ISO_PAYLOAD_IS(name, "TableVersion"))
+            ticdc_read_unsigned(json, &table->version);
         else if (ISO_PAYLOAD_IS(name, "TableColumns"))
             read_list(json, table, read_storage_column);
         else

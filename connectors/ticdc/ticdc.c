@@ -2,8 +2,9 @@
 
 #include <string.h>
 
+#include "base/archive.h"
 #include "base/memory.h"
-#include "connectors/ticdc/ticdc_private.h"
+#include "connectors/ticdc/tables.h"
 
 static const struct ticdc_protocol *const protocols[] = {
     &ticdc_canal, &ticdc_open, &ticdc_simple, &ticdc_simple_avro, &ticdc_avro, &ticdc_debezium, &ticdc_csv};
@@ -49,6 +50,10 @@ static void destroy(struct iso_decoder *decoder)
     iso_row_names_release(&ticdc->names);
     iso_marker_release(&ticdc->marker);
     iso_cells_release(&ticdc->cells);
+    ticdc_tables_release(&ticdc->known);
+    ticdc_types_release(ticdc);
+    iso_text_release(&ticdc->left_out);
+    iso_free(ticdc->key_option);
     iso_free(ticdc->value);
     iso_free(ticdc->tables);
     iso_free(ticdc);
@@ -70,6 +75,7 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     ticdc->value = copy_text(options->value);
     ticdc->decoder.value = ticdc->value;
     ticdc->tables = copy_text(options->tables);
+    ticdc->key_option = copy_text(options->key);
     ticdc->identity = options->identity;
     ticdc->unreported = options->unreported;
     iso_marker_init(&ticdc->marker, options->marker);
@@ -81,6 +87,8 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     else if (options->framed && protocol != &ticdc_avro)
         iso_error_set(error, ISO_BAD_INPUT, "framing or a registry with format=%s of a ticdc source: expected neither",
                       protocol->format);
+    else if (options->key && ticdc_check_key_option(options->key, error) != ISO_OK)
+        ;
     else if (!protocol->create || protocol->create(ticdc, options, error) == ISO_OK)
         return &ticdc->decoder;
     destroy(&ticdc->decoder);
@@ -123,7 +131,8 @@ static bool covers(const struct iso_decoder *decoder, const char *topic, const c
 {
     const struct ticdc *ticdc = (const struct ticdc *)decoder;
     (void)topic;
-    return iso_table_listed(ticdc->tables, table, length) && !iso_marker_is_table(&ticdc->marker, table, length);
+    return iso_table_listed(ticdc->tables, table, length) && !ticdc_is_left_out(ticdc, table, length) &&
+           !iso_marker_is_table(&ticdc->marker, table, length);
 }
 
 static enum iso_column_coverage covers_column(const struct iso_decoder *decoder, const char *table, size_t length,
@@ -138,6 +147,11 @@ static void archive(struct iso_decoder *decoder, struct iso_archive *archive)
 {
     struct ticdc *ticdc = (struct ticdc *)decoder;
     iso_cells_archive(archive, &ticdc->cells);
+    ticdc_tables_archive(archive, &ticdc->known);
+    ticdc_types_archive(ticdc, archive);
+    ISO_ARCHIVE_ANY(archive, "left-out", ISO_ARCHIVE_HEAP, ticdc->left_out.bytes, ticdc->left_out.used,
+                    ticdc->left_out.capacity);
+    iso_archive_expect(archive, !ticdc->left_out.used || !ticdc->left_out.bytes[ticdc->left_out.used - 1]);
     if (ticdc->protocol->archive)
         ticdc->protocol->archive(ticdc, archive);
 }
@@ -148,4 +162,6 @@ const struct iso_decoder_class iso_ticdc_decoder = {.kind = "ticdc",
                                                     .destroy = destroy,
                                                     .archive = archive,
                                                     .covers = covers,
+                                                    .value_type = ticdc_value_type,
+                                                    .types_known = ticdc_types_known,
                                                     .covers_column = covers_column};

@@ -9,6 +9,8 @@
 #include "base/payload.h"
 #include "values/row.h"
 
+struct ticdc_table;
+
 enum {
     TICDC_PAYLOAD_MAX = 64 << 20, /* bytes, also after decompression */
     TICDC_KEYS_MAX = 64           /* columns of a key */
@@ -41,11 +43,32 @@ enum {
 
 enum ticdc_compression { TICDC_PLAIN, TICDC_LZ4, TICDC_SNAPPY };
 
+/* Schemas of tables (tables.h). */
+struct ticdc_tables {
+    uint32_t count, latest;
+    struct ticdc_table **list;
+};
+
+/* Types of a table's columns, as rows have shown them: of those whose values have several spellings. */
+struct ticdc_typed {
+    char *table;
+    uint32_t table_length, count;
+    struct ticdc_typed_column {
+        char *name;
+        uint32_t length;
+        struct iso_value_type value;
+    } * columns;
+};
+
 struct ticdc {
     struct iso_decoder decoder;
     const struct ticdc_protocol *protocol;
     void *state; /* the protocol's own */
-    char *value, *tables;
+    char *value, *tables, *key_option;
+    struct ticdc_tables known;
+    uint32_t typed_count, typed_last, types_known;
+    struct ticdc_typed *typed;
+    struct iso_text left_out; /* names of tables that are passed over, each with a NUL */
     enum iso_row_identity identity;
     bool unreported; /* the option */
     struct iso_marker marker;
@@ -71,6 +94,7 @@ struct ticdc_change {
     bool has_now, has_old;
     bool old_is_partial; /* `old` has only what changed */
     bool keys_only;      /* values were left out */
+    bool is_ordered;     /* the key's columns stand as in its index */
     bool created;        /* an insert, and not an update whose old row was left out */
 };
 
@@ -87,9 +111,16 @@ void ticdc_add_ignored(struct iso_events *events, const struct iso_message *mess
 bool ticdc_pass_over(struct ticdc *ticdc, const struct iso_message *message, struct iso_json_text database,
                      struct iso_json_text table, struct iso_events *events);
 
-/* A DDL: `drops` all rows of the table, or not. `table` may be empty. */
-void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message, struct iso_json_text database,
-                   struct iso_json_text table, uint64_t commit_ts, bool drops, struct iso_events *events);
+/* A DDL, as far as the message says what it is. */
+struct ticdc_ddl {
+    struct iso_json_text database, table; /* that it is of; may be empty */
+    struct iso_json_text sql;
+    uint64_t commit_ts;
+    bool empties; /* the message says that all rows of the table are gone */
+};
+
+void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message, const struct ticdc_ddl *ddl,
+                   struct iso_events *events);
 
 /* Adds a name to the key's columns; false: there are too many. */
 bool ticdc_add_key(struct ticdc *ticdc, struct iso_json_text name);
@@ -99,12 +130,17 @@ enum iso_status ticdc_refuse(struct iso_error *error, const char *what, struct i
                              const char *expected);
 enum iso_status ticdc_too_many_keys(struct iso_error *error);
 
+/* ---- keys (identity.c) ---- */
+
+enum iso_status ticdc_check_key_option(const char *option, struct iso_error *error);
+/* Makes the key's columns those that identify a row of the table, in their order. NULL, or why nobody can say which. */
+const char *ticdc_settle_key(struct ticdc *ticdc, const struct ticdc_change *change, struct iso_json_text table);
+void ticdc_leave_out(struct ticdc *ticdc, struct iso_json_text table);
+bool ticdc_is_left_out(const struct ticdc *ticdc, const char *table, size_t length);
+
 /* ---- columns (column.c) ---- */
 
-enum ticdc_class { TICDC_TEXT, TICDC_INTEGER, TICDC_NUMBER, TICDC_BYTES };
-
-/* What a MySQL type ("int unsigned", "VARBINARY(16)") holds. */
-enum ticdc_class ticdc_class_of(struct iso_json_text mysql_type);
+enum ticdc_class { TICDC_TEXT, TICDC_INTEGER, TICDC_FLOAT, TICDC_DOUBLE, TICDC_BYTES };
 
 /* Makes the cell what its text stands for: an integer or a number if that is what it looks like, else text. */
 void ticdc_set_text(struct iso_cell *cell, enum ticdc_class class, struct iso_json_text text);
@@ -122,6 +158,23 @@ char *ticdc_room(struct ticdc *ticdc, size_t size);
 
 /* Base64 to bytes, or to text if `is_text`; false if it is not base64 (or that is no UTF-8). */
 bool ticdc_set_base64(struct ticdc *ticdc, struct iso_cell *cell, struct iso_json_text text, bool is_text);
+
+/* ---- types (types.c) ---- */
+
+/* What a MySQL type ("int unsigned", "VARBINARY(16)") holds. */
+enum ticdc_class ticdc_class_of(struct iso_json_text mysql_type);
+struct iso_value_type ticdc_value_of(struct iso_json_text mysql_type);
+
+/* Keeps the types of the row's columns that have one. */
+void ticdc_note_types(struct ticdc *ticdc, struct iso_json_text table, const struct iso_row *row);
+void ticdc_types_release(struct ticdc *ticdc);
+void ticdc_types_archive(struct ticdc *ticdc, struct iso_archive *archive);
+struct iso_value_type ticdc_value_type(const struct iso_decoder *decoder, const char *table, size_t length,
+                                       const char *column, size_t column_length); /* the decoder's */
+uint32_t ticdc_types_known(const struct iso_decoder *decoder);                    /* the same */
+
+/* A text with its NUL; restoring: a new one, or NULL after an error (tables_archive.c). */
+char *ticdc_archive_text(struct iso_archive *archive, const char *name, char *text);
 
 /* ---- JSON members ---- */
 

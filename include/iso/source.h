@@ -44,7 +44,7 @@ enum iso_table_change {
     ISO_TABLE_EMPTIED,
     ISO_TABLE_PARTLY_EMPTIED, /* some of its rows are gone, and it is not known which */
     ISO_TABLE_RESPELT,        /* values are spelt otherwise */
-    ISO_TABLE_REPLACED        /* its rows are those that another table had */
+    ISO_TABLE_REPLACED        /* its rows are those that another table had: the one that `key` names, if it does */
 };
 
 /* Which members of an event are set. */
@@ -82,6 +82,7 @@ struct iso_event {
     uint64_t commit; /* place of its transaction among all of `domain`, where the source numbers them (MariaDB's GTID);
                         0: none */
     uint32_t domain;
+    uint8_t unknown;    /* ROW, CELL without HAS_AFTER: why (enum iso_unjudged), if not ISO_UNJUDGED_UNKNOWN_VALUE */
     uint64_t time;      /* END: when its transaction committed, in milliseconds since 1970; 0: not said */
     uint64_t order;     /* ROW, IGNORED: its place within its transaction, from 1, as the source counts; 0: not said */
     uint64_t origin;    /* iso_origin(input of the message, offset) */
@@ -144,6 +145,8 @@ struct iso_decoder_options {
     bool ranges; /* of clients: records may have row sets of plain keys */
     enum iso_row_identity identity;
     const char *tables; /* rows of these only, "db.a;db.b" as events name them; NULL: of all */
+    const char *key;    /* the columns of composite keys in their index's order, "z;a", or of one table "db.t:z;a", of
+                         * several with `|` between; NULL: not given */
     bool unreported;    /* clients do not report what is written to these tables (reported=no) */
     const char *marker; /* where rows say whose transaction they are (connectors/kit/marker.h); NULL: nowhere */
     const char *delimiter, *quote, *null; /* csv; NULL: "," and "\"" and "\\N"; quote "": escapes instead of quotes */

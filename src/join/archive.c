@@ -184,6 +184,9 @@ void iso_join_archive(struct iso_archive *archive, struct iso_join *join)
     ISO_ARCHIVE_VALUE(archive, join->begun);
     ISO_ARCHIVE_ANY(archive, "changes", ISO_ARCHIVE_HEAP, join->changes.list, join->changes.count,
                     join->changes.capacity);
+    ISO_ARCHIVE_ANY(archive, "carried", ISO_ARCHIVE_HEAP, join->carried.list, join->carried.count,
+                    join->carried.capacity);
+    ISO_ARCHIVE_VALUE(archive, join->carried.pending);
     archive_waiting(archive, join);
     archive_log(archive, &join->log);
     archive_dedup(archive, &join->dedup);

@@ -452,7 +452,22 @@ void join_note_value(struct iso_join *join, const struct iso_history *block, iso
     struct join_key *state = &join->keys.list[key];
     if (state->table == ISO_ABSENT && table != ISO_ABSENT)
         state->table = iso_atoms_copy(&join->keys.names.atoms, &block->atoms, table);
-    state->value = value == ISO_ABSENT || join->capability->spans ? value : 0;
+    state->value = value == ISO_ABSENT || join->capability->spans || join->capability->net ? value : 0;
+}
+
+/* A row of a source of net changes: what its key has from its commit on, whatever order they arrive in. */
+static void note_net(struct iso_join *join, const struct arrival *arrival, const struct join_row *row)
+{
+    struct join_key *state = &join->keys.list[arrival->key];
+    uint64_t cts = arrival->event->cts.physical;
+    if (!join->capability->net || !(arrival->event->flags & ISO_EVENT_HAS_CTS))
+        return;
+    if (cts > state->last || (cts == state->last && row->operation != ISO_ROW_DELETE)) {
+        join_note_value(join, arrival->block, arrival->event->table, arrival->key, row->after);
+        state->last = cts;
+        join_carry_row(join, arrival->key, cts);
+    }
+    join_note_version(join, arrival->key, cts, false);
 }
 
 /* Whether ordinals say which row of a key arrived last. Where they do not, the one that was delivered last did, also
@@ -524,7 +539,9 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
             ? join_content(&arrival->block->atoms, it->operation == ISO_ROW_DELETE ? ISO_ABSENT : event->after)
             : 0;
     it = &join->rows.list[row];
-    if (!(it->flags & JOIN_ROW_WITHOUT))
+    note_net(join, arrival, &(struct join_row){.operation = it->operation, .after = it->after});
+    it = &join->rows.list[row];
+    if (!(it->flags & JOIN_ROW_WITHOUT) && !join->capability->net)
         join_note_value(join, arrival->block, event->table, arrival->key,
                         it->flags & JOIN_ROW_AFTER || join->capability->spans ? it->after : 0);
     join->open.list[number].cells += is_cell;

@@ -13,7 +13,7 @@ static const struct join_capability capabilities[] = {
      .sends_unchanged = true,
      .spans = true},
     /* Async commit and 1PC: transactions share commit timestamps. Net changes only. */
-    {.kind = "ticdc", .closing = JOIN_CLOSES_AT_WATERMARK, .commit_order = true},
+    {.kind = "ticdc", .closing = JOIN_CLOSES_AT_WATERMARK, .commit_order = true, .net = true},
     /* END and its count, where the transaction topic is read; else later positions close. MySQL leaves out rows that a
      * statement did not change. PostgreSQL's serializable transactions have an order, which need not be that of their
      * commits, and no source here promises more of MySQL and MariaDB. */

@@ -37,30 +37,36 @@ static void emit_change(struct iso_join *join, const struct join_change *change,
     iso_atom value = ISO_ABSENT;
     enum join_part part = (enum join_part)join->keys.list[key].part;
     bool removes = change->kind == ISO_TABLE_EMPTIED || change->kind == ISO_TABLE_PARTLY_EMPTIED;
+    if (join_is_carried(join, change, key))
+        return;
     if (removes ? part == JOIN_PART_CELL : change->kind == ISO_TABLE_RESPELT && part == JOIN_PART_ROW)
         return; /* what was in a row that is gone is nobody's; a row that is spelt otherwise is still there */
     if (change->kind != ISO_TABLE_EMPTIED)
         value = iso_value_unknown(&join->texts.atoms,
                                   change->kind == ISO_TABLE_PARTLY_EMPTIED ? ISO_UNJUDGED_DDL : ISO_UNJUDGED_SCHEMA);
     join_emit_table_version(join, key, value, change->position, change->origin);
+    struct join_key *state = &join->keys.list[key];
+    if (join->capability->net && state->last <= change->position) {
+        state->value = value;
+        state->last = change->position;
+    }
 }
 
 /* RENAME TABLE a TO b, c TO a arrives as two statements at one position: what arrives later there stands right behind.
  * False: it came before. */
 static bool find_position(const struct iso_join *join, struct join_change *found)
 {
-    enum { STATEMENTS_MOST = 1u << (ISO_GTID_BITS - 1) }; /* snapshots that see the position stand there */
-    uint64_t position = found->position;
+    /* In a log, snapshots that see the position stand there; commit timestamps are the statement's own. */
+    uint64_t position = found->position, most = join->capability->positions ? 1u << (ISO_GTID_BITS - 1) : 2;
     for (uint32_t i = 0; i < join->changes.count; i++) {
         const struct join_change *change = &join->changes.list[i];
-        if (change->table != found->table || change->position < position ||
-            change->position >= position + STATEMENTS_MOST)
+        if (change->table != found->table || change->position < position || change->position >= position + most)
             continue;
         if (change->kind == found->kind)
             return false;
         found->position = change->position + 1;
     }
-    return found->position < position + STATEMENTS_MOST;
+    return found->position < position + most;
 }
 
 static bool ends_in_dot(const struct iso_join *join, uint32_t table)
@@ -78,9 +84,13 @@ void join_take_table_change(struct iso_join *join, const struct iso_history *blo
     struct join_change change = {
         .table = (uint32_t)(table - join->tables.list),
         .kind = event->type == ISO_EVENT_DROP ? ISO_TABLE_EMPTIED : event->operation,
-        .position = join_commit_position((struct join_identity){0, JOIN_BY_TEXT}, event),
+        .from = ISO_NONE,
+        .position = join->capability->positions ? join_commit_position((struct join_identity){0, JOIN_BY_TEXT}, event)
+                                                : event->cts.physical,
         .origin = event->origin,
     };
+    if (event->key != ISO_ABSENT)
+        change.from = (uint32_t)(join_table_named(join, &block->atoms, event->key) - join->tables.list);
     if (!find_position(join, &change)) {
         join->stats.repeats++;
         return;
@@ -88,6 +98,10 @@ void join_take_table_change(struct iso_join *join, const struct iso_history *blo
     ISO_GROW(changes->list, changes->count, changes->capacity);
     change.is_database = ends_in_dot(join, change.table);
     changes->list[changes->count++] = change;
+    if (change.from != ISO_NONE) {
+        join->carried.pending++;
+        join_carry_table(join, &change);
+    }
     for (uint32_t key = 0; key < join->keys.names.key_count; key++) {
         const struct join_key *state = &join->keys.list[key];
         bool had = state->first ? state->first < change.position : change.kind == ISO_TABLE_REPLACED;

@@ -290,9 +290,10 @@ static void fill(struct iso_join *join, const struct target *target, const struc
     uint32_t mark = join_mark_finals(join, transaction);
     char name[NAME_BYTES];
     begin(target, name, put_name(join, transaction->identity, name), cts, transaction->origin);
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+    const struct join_chain *rows = &transaction->rows;
+    for (uint32_t i = 0, r = rows->first; i < join_turns(join, rows); i++, r = join_next_turn(join, rows, r)) {
         const struct join_row *row = &join->rows.list[r];
-        if (join->capability->spans && !join_is_final(join, r, mark))
+        if (!join_is_turn(join, rows, i, r) || (join->capability->spans && !join_is_final(join, r, mark)))
             continue;
         if (reads && (row->flags & JOIN_ROW_BEFORE)) {
             operate(join, target, ISO_READ, row->key, row->before);

@@ -253,9 +253,9 @@ static void check_before_images(const struct comparison *comparison, bool own)
     join->counters.marks += 2;
     for (uint32_t i = 0, w = writes->first; own && i < writes->count; i++, w = join->rows.list[w].next)
         join->keys.list[join->rows.list[w].key].mark = wanted;
-    for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows.list[r].next) {
+    for (uint32_t i = 0, r = rows->first; i < join_turns(join, rows); i++, r = join_next_turn(join, rows, r)) {
         struct join_key *state = &join->keys.list[join->rows.list[r].key];
-        if (own && state->mark != wanted && state->mark != seen)
+        if (!join_is_turn(join, rows, i, r) || (own && state->mark != wanted && state->mark != seen))
             continue;
         check_before_image(comparison, &join->rows.list[r], state->mark == seen ? &join->rows.list[state->row] : NULL);
         state->mark = seen;

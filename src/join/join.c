@@ -46,6 +46,7 @@ void iso_join_free(struct iso_join *join)
     join_map_release(&join->records.by_claim);
     join_tables_release(&join->tables);
     iso_free(join->changes.list);
+    iso_free(join->carried.list);
     iso_free(join->log.list);
     iso_free(join->log.alone);
     iso_history_release(&join->log.records);
@@ -250,6 +251,7 @@ void iso_join_advance(struct iso_join *join, uint64_t timestamp, uint64_t now)
     } else if (iso_join_has_watermarks(join)) {
         finish_transactions(join, timestamp);
         finish_records(join, timestamp);
+        join_emit_carried(join, timestamp);
         join_emit_watermark(join, timestamp);
     }
 }
@@ -304,6 +306,7 @@ void iso_join_end(struct iso_join *join, uint64_t now)
     join_place(join, true);
     while (join->records.oldest != ISO_NONE)
         join_finish_undelivered(join, join->records.oldest);
+    join_emit_carried(join, UINT64_MAX);
     join_end_columns(join);
     join_validate(join);
     assert(!join->open.waiting && !join->records.waiting);

@@ -84,6 +84,7 @@ struct iso_join {
     struct join_cells cells;
     struct join_end end;
     struct join_changes changes;
+    struct join_carried carried;
     struct join_log log;
     struct join_positions positions;
     struct join_progress progress;
@@ -91,6 +92,29 @@ struct iso_join {
 
     struct join_scratch scratch;
 };
+
+/* carry.c */
+void join_carry_table(struct iso_join *join, const struct join_change *change);
+/* A row of the key arrived, of that commit timestamp: it goes where statements carry its table's rows. */
+void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position);
+bool join_is_carried(struct iso_join *join, const struct join_change *change, uint32_t key);
+void join_emit_carried(struct iso_join *join, uint64_t watermark); /* of statements up to it */
+
+/* Rows of a transaction in turns: all, or where they are net changes what went, and then what came. */
+static inline uint32_t join_turns(const struct iso_join *join, const struct join_chain *rows)
+{
+    return join->capability->net ? 2 * rows->count : rows->count;
+}
+
+static inline uint32_t join_next_turn(const struct iso_join *join, const struct join_chain *rows, uint32_t row)
+{
+    return row == rows->last ? rows->first : join->rows.list[row].next;
+}
+
+static inline bool join_is_turn(const struct iso_join *join, const struct join_chain *rows, uint32_t turn, uint32_t row)
+{
+    return !join->capability->net || (join->rows.list[row].operation == ISO_ROW_DELETE) == (turn < rows->count);
+}
 
 /* dedup.c */
 enum join_repeat { JOIN_NEW, JOIN_REPEAT, JOIN_OTHER_CONTENT };

@@ -21,7 +21,8 @@ struct join_key {
     uint32_t of_row, of_column; /* of a cell: the key of its row, the number of its column in `tables` */
     uint8_t part;               /* enum join_part */
     uint8_t initial;            /* enum join_initial */
-    uint64_t first;             /* position of its first version in a log of whole transactions; 0: none has arrived */
+    uint64_t first;             /* position of its first version, where statements change tables; 0: none has arrived */
+    uint64_t last;              /* commit timestamp of `value`, where rows are net changes */
     bool asked;                 /* a client has read it since tables change (change.c) */
     bool was_changed;           /* some transaction has changed it */
     bool is_header;             /* `TABLE#`, of queries (iso/history.h): it never has a value */

@@ -465,6 +465,10 @@ void join_rebuild_texts(struct iso_join *join)
     keep_finished(join, &kept);
     for (uint32_t i = 0; i < join->keys.names.key_count; i++)
         keep_atom(&kept, &join->texts.atoms, &join->keys.list[i].value);
+    for (uint32_t i = 0; i < join->carried.count; i++) {
+        keep_atom(&kept, &join->texts.atoms, &join->carried.list[i].value);
+        keep_atom(&kept, &join->texts.atoms, &join->carried.list[i].was);
+    }
     for (uint32_t i = 0; i < join->lanes.count; i++)
         keep_identity(&kept, &join->texts.atoms, &join->lanes.list[i].current);
     keep_identity(&kept, &join->texts.atoms, &join->begun.identity);

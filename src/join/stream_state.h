@@ -89,13 +89,30 @@ struct join_end {
 struct join_change {
     uint64_t position, origin;
     uint32_t table; /* number in `tables` */
+    uint32_t from;  /* whose rows it has since then; ISO_NONE: nobody said it */
     uint8_t kind;   /* enum iso_table_change */
     bool is_database;
+    bool is_over; /* a watermark has closed it */
 };
 
 struct join_changes {
     struct join_change *list;
     uint32_t count, capacity;
+};
+
+/* ---- rows that have another name since (carry.c) ---- */
+
+struct join_carried_row {
+    uint64_t position, origin; /* of the statement */
+    uint64_t since, was_since; /* from when the two values were */
+    uint32_t to;               /* the key that has the row now */
+    iso_atom value, was;       /* of `texts`: what it has, and what it had before */
+};
+
+struct join_carried {
+    struct join_carried_row *list; /* of statements that no watermark has closed */
+    uint32_t count, capacity;
+    uint32_t pending; /* such statements */
 };
 
 /* ---- where in the binlog GTIDs stand (log.c) ---- */

@@ -98,6 +98,8 @@ static bool add_operation(struct iso_native *native, struct iso_history *history
 static bool read_operations(struct iso_native *native, struct iso_history *history, struct transaction *transaction)
 {
     struct iso_json *json = &native->json;
+    if (iso_json_take_null(json)) /* an empty list, as some languages print it */
+        return true;
     if (iso_json_peek(json) != ISO_JSON_ARRAY)
         return native_wrong_type(native, "ops", "a list of operations");
     if (!iso_json_enter_array(json))

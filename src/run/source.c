@@ -23,8 +23,8 @@ enum { SCHEMA_MAX_BYTES = 1 << 20 };
 struct source {
     char *copy;  /* of the argument, cut into the rest */
     char *shown; /* the argument without secrets, for messages */
-    char *kind, *topic, *format, *registry, *login, *schema, *value, *tables, *marker, *groups, *reported, *lossy, *xa,
-        *collation, *cells, *compression, *delimiter, *quote, *null;
+    char *kind, *topic, *format, *registry, *login, *schema, *value, *tables, *key, *marker, *groups, *reported, *lossy,
+        *xa, *collation, *cells, *compression, *delimiter, *quote, *null;
     enum iso_row_identity identity;
     bool framed, ranges;
     struct iso_text schema_text;
@@ -49,6 +49,7 @@ static char **place_of_option(struct source *source, const char *name)
                   {"value", &source->value},
                   {"cells", &source->cells},
                   {"tables", &source->tables},
+                  {"key", &source->key},
                   {"marker", &source->marker},
                   {"lossy", &source->lossy},
                   {"xa", &source->xa},
@@ -73,9 +74,10 @@ static bool is_identity(const char *value, enum iso_row_identity *identity)
     return true;
 }
 
-static const char *const option_names[] = {
-    "format",   "registry", "login",     "schema", "value",       "tables",    "marker", "groups", "framed", "identity",
-    "reported", "lossy",    "collation", "xa",     "compression", "delimiter", "quote",  "null",   "cells",  "ranges"};
+static const char *const option_names[] = {"format", "registry",  "login",  "schema",      "value",     "tables",
+                                           "key",    "marker",    "groups", "framed",      "identity",  "reported",
+                                           "lossy",  "collation", "xa",     "compression", "delimiter", "quote",
+                                           "null",   "cells",     "ranges"};
 
 static enum iso_status unknown_option(const struct source *source, const char *option, struct iso_error *error)
 {
@@ -86,7 +88,7 @@ static enum iso_status unknown_option(const struct source *source, const char *o
     return iso_error_set(
         error, ISO_BAD_INPUT,
         "--source %s: no such option: %s; expected format=NAME, framed=true|false, registry=URL, login=FILE, schema=FILE, "
-        "value=COLUMN, cells=true|A;B, ranges=true|false, identity=full|default, tables=A;B, marker=COLUMN, reported=yes|no, lossy=yes|no, xa=yes|no, collation=ci|binary|C, compression=NAME, of dgraph "
+        "value=COLUMN, cells=true|A;B, ranges=true|false, identity=full|default, tables=A;B, key=A;B, marker=COLUMN, reported=yes|no, lossy=yes|no, xa=yes|no, collation=ci|binary|C, compression=NAME, of dgraph "
         "groups=N, "
         "or of csv delimiter=, quote= or null=TEXT",
         source->shown, option);
@@ -190,6 +192,9 @@ static enum iso_status parse_source(struct source *source, const char *text, str
         return iso_error_set(error, ISO_BAD_INPUT,
                              "--source %s: groups=%s, expected the number of groups of a dgraph source", source->shown,
                              source->groups);
+    if (error->status == ISO_OK && source->key && strcmp(source->kind, "ticdc"))
+        iso_error_set(error, ISO_BAD_INPUT, "--source %s: key= belongs to ticdc; other sources say what their keys are",
+                      source->shown);
     if (error->status == ISO_OK && source->marker && !iso_join_knows(source->kind))
         return iso_error_set(error, ISO_BAD_INPUT,
                              "--source %s: marker= belongs to a change stream; here it is the record's tid",
@@ -279,6 +284,7 @@ static enum iso_status add_source(struct app_sources *sources, struct iso_pipeli
         .cells = source->cells,
         .identity = source->identity,
         .tables = source->tables,
+        .key = source->key,
         .unreported = source->reported && !strcmp(source->reported, "no"),
         .marker = source->marker,
         .compression = source->compression,

@@ -1,6 +1,7 @@
 /* What a cell holds, as text. */
 #include "values/row_private.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,13 +22,13 @@ static bool put_special(struct iso_text *text, double number)
     return true;
 }
 
-/* The shortest text that reads as the same number. */
+/* The shortest text that reads as the same number. Below the smallest normal one that may be any number of digits. */
 static void put_double(struct iso_text *text, double number)
 {
     char digits[NUMBER_MAX];
     if (put_special(text, number))
         return;
-    for (int precision = 15; precision <= DIGITS_MAX; precision++) {
+    for (int precision = fabs(number) < DBL_MIN ? 1 : 15; precision <= DIGITS_MAX; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, number);
         if (precision == DIGITS_MAX || strtod(digits, NULL) == number)
             break;
@@ -40,7 +41,7 @@ static void put_float(struct iso_text *text, float number)
     char digits[NUMBER_MAX];
     if (put_special(text, (double)number))
         return;
-    for (int precision = 6; precision <= 9; precision++) {
+    for (int precision = fabsf(number) < FLT_MIN ? 1 : 6; precision <= 9; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, (double)number);
         if (precision == 9 || strtof(digits, NULL) == number)
             break;

@@ -81,9 +81,27 @@ bool iso_value_spell(struct iso_value_type type, struct iso_json_text text, stru
     }
 }
 
+static bool is_integer(struct iso_json_text text)
+{
+    size_t i = text.length && text.at[0] == '-';
+    if (i == text.length)
+        return false;
+    while (i < text.length && spelling_is_digit(text.at[i]))
+        i++;
+    return i == text.length;
+}
+
+/* Which number a name has says the schema alone. */
+static enum relation relate_labels(struct iso_json_text one, struct iso_json_text other)
+{
+    return is_integer(one) != is_integer(other) ? RELATION_SIMILAR : RELATION_OTHER;
+}
+
 static enum relation relate(struct iso_value_type type, struct iso_json_text one, struct iso_json_text other,
                             bool rounds)
 {
+    if (type.kind == ISO_VALUE_LABEL)
+        return relate_labels(one, other);
     switch (family_of(type)) {
     case NUMBERS:
         return spelling_relate_numbers(type, one, other, rounds);
@@ -103,16 +121,6 @@ static enum relation relate(struct iso_value_type type, struct iso_json_text one
 }
 
 /* ---- where no type is known ---- */
-
-static bool is_integer(struct iso_json_text text)
-{
-    size_t i = text.length && text.at[0] == '-';
-    if (i == text.length)
-        return false;
-    while (i < text.length && spelling_is_digit(text.at[i]))
-        i++;
-    return i == text.length;
-}
 
 static bool is_nested(struct iso_json_text text)
 {

@@ -422,6 +422,15 @@ static void read_note(struct iso_reported_reader *reader, void *at)
 
 #define OF_READER(member) AT(iso_reported_reader, member)
 
+/* Of a violation why; of a whole verdict how many there are, by axiom. */
+static void read_doubt(struct iso_reported_reader *reader, void *at)
+{
+    if (iso_json_peek(&reader->json) == ISO_JSON_STRING)
+        read_vocabulary(reader, at);
+    else
+        iso_json_skip(&reader->json);
+}
+
 static const struct member violation_members[] = {{"axiom", read_axiom, OF_READER(reported.axiom)},
                                                   {"kind", read_vocabulary, OF_READER(words.kind)},
                                                   {"anomaly", read_vocabulary, OF_READER(words.kind)},
@@ -429,7 +438,7 @@ static const struct member violation_members[] = {{"axiom", read_axiom, OF_READE
                                                   {"id", read_vocabulary, OF_READER(words.id)},
                                                   {"state", read_vocabulary, OF_READER(words.state)},
                                                   {"by", read_by, OF_READER(reported.head.by_deadline)},
-                                                  {"doubtful", read_vocabulary, OF_READER(words.doubtful)},
+                                                  {"doubtful", read_doubt, OF_READER(words.doubtful)},
                                                   {"tids", read_tids, OF_READER(reported)},
                                                   {"key", read_atom, OF_READER(reported.key)},
                                                   {"session", read_loose_atom, OF_READER(reported.session)},

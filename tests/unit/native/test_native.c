@@ -290,7 +290,7 @@ static const struct mistake mistakes[] = {
     {"{\"tid\":18446744073709551616,\"sid\":1,\"ops\":[]}",
      "tid is a number beyond 64 bits, expected an integer from -2^63 to 2^64-1", 7},
     {TX "\"tid\":1,\"ops\":[]}", "member \"tid\" occurs here a second time, expected it once", 23},
-    {TX "\"ops\":null}", "ops is null, expected a list of operations", 23},
+    {TX "\"ops\":0}", "ops is a number, expected a list of operations", 23},
     {TX "\"ops\":{}}", "ops is an object, expected a list of operations", 23},
     {TX "\"sts\":-1,\"ops\":[]}", "sts is negative, expected an integer from 0 to 2^64-1", 23},
     {TX "\"sts\":-0,\"ops\":[]}", "sts is negative, expected an integer from 0 to 2^64-1", 23},

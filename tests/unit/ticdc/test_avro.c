@@ -99,7 +99,7 @@ static void rows(void **state)
                         "ROW update db.t/1: {\"name\":\"aa\"} -> {\"name\":\"bb\"} cts 447984099186180098\n");
     assert_string_equal(SAY(&decoding, VALUE("\3", "\2\2\4bb\2u" AT "\2\4\2\4aa")),
                         "ROW delete db.t/2: {\"name\":\"aa\"} -> - cts 447984099186180098\n"
-                        "ROW insert db.t/1: - -> {\"name\":\"bb\"} cts 447984099186180098\n");
+                        "ROW insert db.t/1: ? -> {\"name\":\"bb\"} cts 447984099186180098\n");
     assert_string_equal(SAY(&decoding, VALUE("\3", "\2\2\4aa\2d" AT "\0")),
                         "ROW delete db.t/1: {\"name\":\"aa\"} -> - cts 447984099186180098\n");
     assert_int_equal(asked, 3); /* each schema once */

@@ -79,7 +79,7 @@ static void rows(void **state)
                         "ROW update test.t1/1: {\"v\":10} -> {\"v\":11} cts 447984099186180098\n");
     assert_string_equal(one(&decoding, ROW_KEY, "{\"p\":{" ID(1) "},\"u\":{" V(11) "," ID(2) "}}"),
                         "ROW delete test.t1/1: {\"v\":11} -> - cts 447984099186180098\n"
-                        "ROW insert test.t1/2: - -> {\"v\":11} cts 447984099186180098\n");
+                        "ROW insert test.t1/2: ? -> {\"v\":11} cts 447984099186180098\n");
     decoding_end(&decoding);
     start(&decoding, (struct iso_decoder_options){.identity = ISO_IDENTITY_FULL, .value = "v"});
     assert_string_equal(one(&decoding, ROW_KEY, "{\"u\":{" ID(2) "," V(1) "}}"),
