@@ -44,7 +44,8 @@ enum iso_table_change {
     ISO_TABLE_EMPTIED,
     ISO_TABLE_PARTLY_EMPTIED, /* some of its rows are gone, and it is not known which */
     ISO_TABLE_RESPELT,        /* values are spelt otherwise */
-    ISO_TABLE_REPLACED        /* its rows are those that another table had: the one that `key` names, if it does */
+    ISO_TABLE_REPLACED,       /* its rows are those that another table had: the one that `key` names, if it does */
+    ISO_TABLE_LOST            /* the join's: changes of it are missing (join/extent.h) */
 };
 
 /* Which members of an event are set. */

@@ -65,6 +65,7 @@ enum iso_unjudged {
     ISO_UNJUDGED_REPEATED_VALUE, /* of a value that was written several times: of which of its writers? */
     ISO_UNJUDGED_MEMORY,         /* of a table of which memory had no room for the rows */
     ISO_UNJUDGED_WRONG_ROW,      /* of a cell, by who read wrongly that its row was there: the row is the finding */
+    ISO_UNJUDGED_INCOMPLETE,     /* of what a transaction may have written of which not all rows came */
     ISO_UNJUDGED_REASONS
 };
 

@@ -165,7 +165,7 @@ static bool was_not_written(const struct adoption *adoption, uint32_t key)
 {
     const struct iso_join *join = adoption->join;
     uint32_t row = row_of(join, key);
-    if (row == ISO_NONE || adoption->in_place)
+    if (row == ISO_NONE || adoption->in_place || join_is_lacking(join, row))
         return false;
     const struct join_key *state = &join->keys.list[row];
     return state->mark != adoption->mark || (row == key && join->rows.list[state->row].flags & JOIN_ROW_UNTOUCHED);
@@ -197,6 +197,11 @@ static bool is_added_behind(const struct adoption *adoption, uint32_t table)
 static bool keeps_read(struct adoption *adoption, uint32_t o, uint32_t key)
 {
     struct iso_join *join = adoption->join;
+    if (join_is_lacking(join, key)) { /* it may show what did not come */
+        join->stats.reads_gone[ISO_READS_INCOMPLETE]++;
+        join->records.list[adoption->record].reads--;
+        return false;
+    }
     if (join->keys.list[key].is_header) { /* where all writes are left to the stream, the query's judge knows it */
         bool keeps = adoption->takes || !is_added_behind(adoption, join->keys.list[key].of_table);
         join->stats.reads_gone[ISO_READS_OWN_ORDER] += !keeps;

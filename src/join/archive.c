@@ -191,4 +191,8 @@ void iso_join_archive(struct iso_archive *archive, struct iso_join *join)
     archive_log(archive, &join->log);
     archive_dedup(archive, &join->dedup);
     archive_positions(archive, &join->positions);
+    iso_history_archive(archive, &join->extent.reached);
+    ISO_ARCHIVE_VALUE(archive, join->extent.floor);
+    ISO_ARCHIVE_VALUE(archive, join->extent.sure);
+    ISO_ARCHIVE_AS(archive, "join->lacks", join->counters.lacks);
 }

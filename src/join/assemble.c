@@ -209,14 +209,17 @@ void join_take_collection(struct iso_join *join, const struct iso_history *block
     if (!join_identity_of(join, block, event, &identity))
         return;
     if (!join->end.collected || !are_equal(join->end.of, identity))
-        join->end.count = 0;
+        join->end.count = join->end.counted_count = 0;
     join->end.collected = true;
     join->end.of = identity;
     join->tables.collections = true;
     if (event->table != ISO_ABSENT)
         join_table_named(join, &block->atoms, event->table)->collected = true;
-    if (comes(join, block, event))
-        join->end.count += event->count;
+    if (!comes(join, block, event))
+        return;
+    join->end.count += event->count;
+    if (event->table != ISO_ABSENT)
+        join_count_collection(join, join_table_named(join, &block->atoms, event->table), event->count);
 }
 
 /* Rows of a table have other columns from here on. */
@@ -273,11 +276,14 @@ void join_take_end(struct iso_join *join, const struct iso_history *block, const
     if (collected) {
         transaction->flags |= JOIN_COLLECTED;
         count = join->end.count;
+        join_note_collections(join, number);
+        transaction = &join->open.list[number];
     }
     join->end.collected = false;
     /* After a restart END may arrive again, and counts what was sent since: the largest count is of the whole. */
     if (!(transaction->flags & JOIN_ENDED) || count > transaction->expected)
         transaction->expected = count;
+    transaction->ended = event->origin;
     transaction->flags |= JOIN_ENDED | (is_first ? JOIN_STARTED_BEFORE : 0);
     join_check_complete(join, number);
 }
@@ -300,6 +306,8 @@ static bool count_other(struct iso_join *join, uint32_t number, const struct iso
     join->rows.list[row].ordinal = event->order;
     transaction->others++;
     transaction->covered_others += is_of_covered;
+    if (is_of_covered && event->table != ISO_ABSENT)
+        join_count_other(join, number, join_table_named(join, &block->atoms, event->table));
     return true;
 }
 

@@ -42,8 +42,9 @@ static void emit_change(struct iso_join *join, const struct join_change *change,
     if (removes ? part == JOIN_PART_CELL : change->kind == ISO_TABLE_RESPELT && part == JOIN_PART_ROW)
         return; /* what was in a row that is gone is nobody's; a row that is spelt otherwise is still there */
     if (change->kind != ISO_TABLE_EMPTIED)
-        value = iso_value_unknown(&join->texts.atoms,
-                                  change->kind == ISO_TABLE_PARTLY_EMPTIED ? ISO_UNJUDGED_DDL : ISO_UNJUDGED_SCHEMA);
+        value = iso_value_unknown(&join->texts.atoms, change->kind == ISO_TABLE_PARTLY_EMPTIED ? ISO_UNJUDGED_DDL
+                                                      : change->kind == ISO_TABLE_LOST         ? ISO_UNJUDGED_INCOMPLETE
+                                                                                               : ISO_UNJUDGED_SCHEMA);
     join_emit_table_version(join, key, value, change->position, change->origin);
     struct join_key *state = &join->keys.list[key];
     if (join->capability->net && state->last <= change->position) {
@@ -119,6 +120,8 @@ void join_note_version(struct iso_join *join, uint32_t key, uint64_t position, b
     state->first = position;
     for (uint32_t i = 0; i < join->changes.count; i++) {
         const struct join_change *change = &join->changes.list[i];
+        if (change->kind == ISO_TABLE_LOST)
+            continue;
         bool had = change->position > position ? !before || change->position <= before
                                                : change->kind == ISO_TABLE_REPLACED && found_some && !before;
         if (had && concerns(join, change, state->of_table))
@@ -132,11 +135,24 @@ void join_note_asked(struct iso_join *join, uint32_t key)
     if (state->asked)
         return;
     state->asked = true;
-    for (uint32_t i = 0; !state->first && i < join->changes.count; i++) {
+    for (uint32_t i = 0; i < join->changes.count; i++) {
         const struct join_change *change = &join->changes.list[i];
-        if (change->kind == ISO_TABLE_REPLACED && concerns(join, change, state->of_table))
+        bool lost = change->kind == ISO_TABLE_LOST && key >= change->keys;
+        if ((lost || (change->kind == ISO_TABLE_REPLACED && !state->first)) && concerns(join, change, state->of_table))
             emit_change(join, change, key);
     }
+}
+
+void join_add_lost(struct iso_join *join, uint32_t table, uint64_t position, uint64_t origin)
+{
+    struct join_changes *changes = &join->changes;
+    ISO_GROW(changes->list, changes->count, changes->capacity);
+    changes->list[changes->count++] = (struct join_change){.table = table,
+                                                           .kind = ISO_TABLE_LOST,
+                                                           .from = ISO_NONE,
+                                                           .keys = join->keys.names.key_count,
+                                                           .position = position,
+                                                           .origin = origin};
 }
 
 bool join_was_replaced(const struct iso_join *join, uint32_t key)

@@ -455,6 +455,23 @@ void join_note_newest(struct iso_join *join, const struct join_transaction *tran
     }
 }
 
+void join_emit_beyond(struct iso_join *join, uint32_t record)
+{
+    add_step(join, ISO_JOIN_BEYOND)->tid = join_out(join, join->records.list[record].tid);
+}
+
+void join_emit_lost(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid, uint32_t table,
+                    uint64_t cts)
+{
+    struct iso_join_step *step = add_step(join, ISO_JOIN_LOST);
+    step->cts = cts;
+    step->lost = (struct iso_join_lost){.first = UINT64_MAX, .last = UINT64_MAX, .end = UINT64_MAX};
+    step->lost.name = transaction ? join_out(join, join_name(join, transaction)) : ISO_ABSENT;
+    step->lost.tid = tid == ISO_ABSENT ? ISO_ABSENT : join_out(join, tid);
+    step->lost.table = iso_atoms_copy(&join->out.block.atoms, &join->keys.names.atoms, join->tables.list[table].name);
+    join_tell_lost(join, transaction, table, &step->lost);
+}
+
 /* ---- probes ---- */
 
 /* Reads `value` just below `cts`; an EXT violation of it is a CDC violation of `kind` of `tid`. */

@@ -141,7 +141,7 @@ static void report_missing(const struct comparison *comparison, const struct joi
 {
     struct iso_join *join = comparison->join;
     bool sure = join->capability->sends_unchanged && write->after != ISO_ABSENT;
-    if (is_unreported(join, write->key))
+    if (is_unreported(join, write->key) || join_is_lacking(join, write->key))
         return;
     if (!join_is_judged(join, write->key)) { /* its table was covered when the record arrived */
         join_leave_out(join, write->key);
@@ -190,7 +190,7 @@ static void report_writes(const struct comparison *comparison)
         }
         join->rows.list[state->row].flags |= JOIN_ROW_CLAIMED;
         join->stats.incomparable += cannot_compare(join, &join->rows.list[state->row], write);
-        if (!agrees(join, &join->rows.list[state->row], write))
+        if (!join_is_lacking(join, write->key) && !agrees(join, &join->rows.list[state->row], write))
             report_value(comparison, write, &join->rows.list[state->row]);
     }
 }
@@ -255,7 +255,8 @@ static void check_before_images(const struct comparison *comparison, bool own)
         join->keys.list[join->rows.list[w].key].mark = wanted;
     for (uint32_t i = 0, r = rows->first; i < join_turns(join, rows); i++, r = join_next_turn(join, rows, r)) {
         struct join_key *state = &join->keys.list[join->rows.list[r].key];
-        if (!join_is_turn(join, rows, i, r) || (own && state->mark != wanted && state->mark != seen))
+        if (!join_is_turn(join, rows, i, r) || (own && state->mark != wanted && state->mark != seen) ||
+            join_is_lacking(join, join->rows.list[r].key))
             continue;
         check_before_image(comparison, &join->rows.list[r], state->mark == seen ? &join->rows.list[state->row] : NULL);
         state->mark = seen;
@@ -400,6 +401,7 @@ static void finish_claim(struct iso_join *join, uint32_t number, struct join_tra
     bool has_cts = join_commit_timestamp(transaction, &cts);
     if (record->flags & JOIN_RECORD_ROWS && record->flags & JOIN_RECORD_GIVEN && record->status == ISO_UNKNOWN)
         leave_cells(join, transaction);
+    join_mark_lacking(join, transaction);
     bool wrote = join_adopt(join, number, (uint32_t)(transaction - join->open.list)) || record->writes.count;
     if (record->flags & JOIN_RECORD_CTS) {
         join->source.domains_differ |= !(transaction->flags & JOIN_HAS_CTS) && has_cts && cts != record->cts;
@@ -421,6 +423,7 @@ static void report_undelivered(struct iso_join *join, const struct join_record *
 {
     struct comparison comparison = {
         .join = join, .record = record, .cts = record->cts, .has_cts = record->flags & JOIN_RECORD_CTS};
+    join->counters.lacks++;
     join_spell_writes(join, record);
     if (record->status == ISO_COMMITTED && !(record->flags & (JOIN_RECORD_LISTS | JOIN_RECORD_BEFORE)))
         report_writes(&comparison);
@@ -431,9 +434,11 @@ void join_finish_placed(struct iso_join *join, uint32_t record, uint32_t transac
 {
     if (transaction == ISO_NONE) {
         join_adopt(join, record, ISO_NONE);
-        report_undelivered(join, &join->records.list[record]);
+        if (join->records.list[record].writes.count && !(join->records.list[record].flags & JOIN_RECORD_BEFORE))
+            join_lose_whole(join, record, cts);
         return;
     }
+    join_mark_lacking(join, &join->open.list[transaction]);
     join_adopt(join, record, transaction);
     join->records.list[record].flags |= JOIN_RECORD_DELIVERED;
     compare(join, record, &join->open.list[transaction], cts, true);
@@ -449,8 +454,10 @@ static uint32_t claim_of(const struct iso_join *join, const struct join_transact
     return record;
 }
 
-static void finish(struct iso_join *join, uint32_t number, iso_atom tid, uint64_t cts, enum iso_row_class class)
+static void finish(struct iso_join *join, uint32_t number, uint32_t record, uint64_t cts, enum iso_row_class class)
 {
+    iso_atom tid = record == ISO_NONE ? ISO_ABSENT : join->records.list[record].tid;
+    join_lose(join, number, record, cts);
     join_dedup_add(join, &join->open.list[number], tid, cts);
     join_finish_markers(join, &join->open.list[number], cts);
     join_leave_open(join, number);
@@ -479,12 +486,6 @@ static void start_placing(struct iso_join *join, uint32_t number, uint32_t recor
     join_place_commit(join, record, number);
 }
 
-static void note_incomplete(struct iso_join *join, const struct join_transaction *transaction)
-{
-    bool whole_known = (transaction->flags & (JOIN_ENDED | JOIN_STARTED_BEFORE)) == JOIN_ENDED;
-    join->stats.incomplete += whole_known && join_events_of(transaction) < transaction->expected;
-}
-
 static void finish_alone(struct iso_join *join, uint32_t number, uint32_t final)
 {
     struct join_transaction *transaction = &join->open.list[number];
@@ -496,7 +497,6 @@ static void finish_alone(struct iso_join *join, uint32_t number, uint32_t final)
         join->source.expects_in_band && !join->source.in_band; /* the first record shows how positions are counted */
     if (!(final & JOIN_ROWS_FINAL) || !sure || (undecided && !(final & JOIN_RECORDS_FINAL)))
         return;
-    note_incomplete(join, transaction);
     join->stats.foreign += clients && transaction->rows.count;
     if (clients && join->positions.active) {
         start_placing(join, number, ISO_NONE);
@@ -513,7 +513,7 @@ static void finish_alone(struct iso_join *join, uint32_t number, uint32_t final)
         join_emit_foreign(join, transaction, cts);
     else
         join_emit_changes(join, transaction, cts);
-    finish(join, number, ISO_ABSENT, cts, !placed ? ISO_ROWS_UNPLACED : clients ? ISO_ROWS_FOREIGN : ISO_ROWS_JUDGED);
+    finish(join, number, ISO_NONE, cts, !placed ? ISO_ROWS_UNPLACED : clients ? ISO_ROWS_FOREIGN : ISO_ROWS_JUDGED);
 }
 
 /* Rows of a shared timestamp that nobody claims are another transaction's. */
@@ -534,22 +534,23 @@ static void emit_rest(struct iso_join *join, struct join_transaction *transactio
 static void finish_claimed(struct iso_join *join, uint32_t number, uint32_t first)
 {
     struct join_transaction *transaction = &join->open.list[number];
-    iso_atom tid = join->records.list[first].tid;
     uint64_t cts = 0;
     if (join->records.list[first].flags & JOIN_RECORD_PLACED) {
         start_placing(join, number, first);
         return;
     }
     bool shared = shares_timestamps(join, transaction);
-    for (uint32_t record = first, next; record != ISO_NONE; record = next) {
-        next = join->records.list[record].next_equal;
+    for (uint32_t record = first; record != ISO_NONE; record = join->records.list[record].next_equal) {
         finish_claim(join, record, transaction);
         note_record(join, &join->records.list[record], transaction, cts);
-        join_forget_record(join, record);
     }
     if (join_commit_timestamp(transaction, &cts) && shared)
         emit_rest(join, transaction, cts);
-    finish(join, number, tid, cts, ISO_ROWS_JUDGED);
+    finish(join, number, first, cts, ISO_ROWS_JUDGED);
+    for (uint32_t record = first, next; record != ISO_NONE; record = next) {
+        next = join->records.list[record].next_equal;
+        join_forget_record(join, record);
+    }
 }
 
 void join_finish(struct iso_join *join, uint32_t number, uint32_t final)

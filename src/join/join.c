@@ -18,6 +18,7 @@ struct iso_join *iso_join_new(const struct iso_join_options *options)
     iso_history_init(&join->scratch.adopted);
     iso_history_init(&join->positions.last);
     iso_history_init(&join->log.records);
+    join_extent_init(&join->extent);
     iso_atoms_init(&join->texts.atoms);
     join->out.block.clock = join->out.joined.clock = join->records.kept.clock = ISO_CLOCK_SCALAR;
     join->out.block.positions_known = join->records.kept.positions_known = true;
@@ -47,6 +48,7 @@ void iso_join_free(struct iso_join *join)
     join_tables_release(&join->tables);
     iso_free(join->changes.list);
     iso_free(join->carried.list);
+    iso_free(join->end.counted);
     iso_free(join->log.list);
     iso_free(join->log.alone);
     iso_history_release(&join->log.records);
@@ -58,6 +60,7 @@ void iso_join_free(struct iso_join *join)
     iso_free(join->scratch.own.seen);
     join_dedup_release(&join->dedup);
     join_positions_release(&join->positions);
+    join_extent_release(&join->extent);
     iso_free(join->lanes.list);
     iso_free(join->scratch.cache.texts);
     iso_free(join->scratch.cache.keys);
@@ -301,15 +304,20 @@ void iso_join_end(struct iso_join *join, uint64_t now)
     join_log_release(join, true);
     join_match_unknown(join);
     join_check_start(join, true);
-    while (join->open.oldest != ISO_NONE)
-        join_finish(join, join->open.oldest, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
+    for (uint32_t i = join->open.oldest, next; i != ISO_NONE; i = next) {
+        next = join->open.list[i].newer;
+        if (!join_extent_is_beyond(join, &join->open.list[i]))
+            join_finish(join, i, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
+    }
     join_place(join, true);
-    while (join->records.oldest != ISO_NONE)
-        join_finish_undelivered(join, join->records.oldest);
+    for (uint32_t i = join->records.oldest, next; i != ISO_NONE; i = next) {
+        next = join->records.list[i].newer;
+        if (!(join->records.list[i].flags & JOIN_RECORD_BEYOND))
+            join_finish_undelivered(join, i);
+    }
     join_emit_carried(join, UINT64_MAX);
     join_end_columns(join);
     join_validate(join);
-    assert(!join->open.waiting && !join->records.waiting);
 }
 
 /* ---- what leaves ---- */

@@ -84,6 +84,8 @@ enum iso_join_step_type {
     ISO_JOIN_INITIAL,   /* before its first version key `first` of the block had `tid`, an atom */
     ISO_JOIN_ALTERED,   /* rows of table `tid`, an atom, went away or changed their columns at `cts` */
     ISO_JOIN_RESOLVE,   /* `tid` of the block's atoms: committed at `cts`, or aborted */
+    ISO_JOIN_LOST,      /* changes of a table did not come: `lost`; what it holds behind `cts` is not known */
+    ISO_JOIN_BEYOND,    /* at the end: what `tid` read and differs from what came waits (join/extent.h) */
     ISO_JOIN_WATERMARK, /* nothing with cts <= `cts` will follow */
     ISO_JOIN_FINDING
 };
@@ -97,6 +99,14 @@ struct iso_join_finding {
     uint64_t sts, cts;
 };
 
+/* What did not come of a transaction. Origins; UINT64_MAX: none. */
+struct iso_join_lost {
+    iso_atom name, tid, table; /* of the block; name: the stream's, or ABSENT; tid: the client's, or ABSENT */
+    uint64_t counted, came;    /* rows of the table; 0, 0: its END was lost, or all of it */
+    uint64_t first, last;      /* of those that came */
+    uint64_t end;              /* END */
+};
+
 struct iso_join_step {
     enum iso_join_step_type type;
     uint32_t first, count;
@@ -104,6 +114,7 @@ struct iso_join_step {
     bool committed;
     uint64_t cts;
     struct iso_join_finding finding;
+    struct iso_join_lost lost;
 };
 
 struct iso_join_output {
@@ -143,6 +154,7 @@ enum iso_read_class {
     ISO_READS_UNCOVERED = ISO_RECORD_CLASSES, /* of tables without a source; those before: as their record */
     ISO_READS_BEFORE,                         /* of a snapshot from before the stream begins */
     ISO_READS_OWN_ORDER,                      /* after own writes whose order is not known */
+    ISO_READS_INCOMPLETE,                     /* of what its transaction may have written, and did not come */
     ISO_READ_CLASSES
 };
 
@@ -222,6 +234,9 @@ bool iso_join_is_at_end(const struct iso_join *join, uint32_t input);
  * too long is not waited for, until it sends again. */
 bool iso_join_waits_for_positions(const struct iso_join *join);
 void iso_join_left_behind(struct iso_join *join, uint32_t input, bool left_behind);
+
+/* At the end: a read above this position that differs from what came waits for what did not (join/extent.h). */
+uint64_t iso_join_sure(const struct iso_join *join);
 
 /* Whether no other input of those is waited for that has not come as far as this one. */
 bool iso_join_delays_others(const struct iso_join *join, uint32_t input);

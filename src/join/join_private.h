@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "join/capability.h"
 #include "join/dedup_state.h"
+#include "join/extent.h"
 #include "join/join.h"
 #include "join/key_state.h"
 #include "join/position_state.h"
@@ -87,6 +88,7 @@ struct iso_join {
     struct join_carried carried;
     struct join_log log;
     struct join_positions positions;
+    struct join_extent extent;
     struct join_progress progress;
     struct join_counters counters;
 
@@ -132,7 +134,10 @@ void join_dedup_release(struct join_dedup *dedup);
 void join_place_record(struct iso_join *join, uint32_t record);
 void join_place_commit(struct iso_join *join, uint32_t record, uint32_t transaction);
 void join_place(struct iso_join *join, bool ended);
-void join_place_forget(struct iso_join *join, uint32_t record); /* it aborted */
+void join_place_forget(struct iso_join *join, uint32_t record);                     /* it aborted */
+bool join_may_write(const struct iso_join *join, const struct join_record *record); /* what is covered */
+bool join_has_commit(const struct iso_join *join, uint64_t xid);
+const struct iso_snapshot *join_snapshot_of(const struct iso_join *join, const struct join_link *link);
 uint64_t join_xid_of(const struct iso_join *join, uint64_t low);
 void join_positions_release(struct join_positions *positions);
 
@@ -147,6 +152,22 @@ bool join_log_keep(struct iso_join *join, const struct iso_history *block, uint3
  * been delivered. */
 bool join_log_lacks_statement(const struct iso_join *join, uint64_t position);
 void join_log_release(struct iso_join *join, bool ended); /* those whose position is known now */
+
+/* lost.c: rows that END counts and that did not come, and what follows (extent.h) */
+void join_count_collection(struct iso_join *join, const struct join_table *table, uint64_t count); /* of the next END */
+void join_note_collections(struct iso_join *join, uint32_t transaction); /* END: those are its own */
+void join_count_other(struct iso_join *join, uint32_t transaction, const struct join_table *table);
+/* Which tables it lacks rows of, as far as nothing more comes; false: of none. Until the next one is asked for. */
+bool join_mark_lacking(struct iso_join *join, const struct join_transaction *transaction);
+bool join_is_lacking(const struct iso_join *join, uint32_t key);
+/* The transaction, and its record, or ISO_NONE, stand at `cts`: what it lacks is of unknown value from there on. */
+void join_lose(struct iso_join *join, uint32_t transaction, uint32_t record, uint64_t cts);
+/* Counts, and where they stand; `transaction` NULL: nothing came. */
+void join_tell_lost(const struct iso_join *join, const struct join_transaction *transaction, uint32_t table,
+                    struct iso_join_lost *lost);
+/* Nothing of the record's transaction came, and nothing will. */
+void join_lose_whole(struct iso_join *join, uint32_t record, uint64_t cts);
+void join_find_again(struct iso_join *join, const struct join_transaction *transaction); /* its rows have their place */
 
 /* commit_name.c: a position is given to an xid; `transaction`: its rows, or ISO_NONE. 0: to none. */
 void join_commit_name_note(struct iso_join *join, uint64_t cts, uint64_t xid, uint32_t transaction);
@@ -310,6 +331,7 @@ bool join_leaves_marker(const struct iso_join *join, const struct join_record *r
 void join_take_table_change(struct iso_join *join, const struct iso_history *block, const struct iso_event *event);
 /* It has a version there; `found_some`: which replaced another one. */
 void join_note_version(struct iso_join *join, uint32_t key, uint64_t position, bool found_some);
+void join_add_lost(struct iso_join *join, uint32_t table, uint64_t position, uint64_t origin);
 bool join_was_replaced(const struct iso_join *join, uint32_t key); /* by another table, before its first version */
 void join_note_asked(struct iso_join *join, uint32_t key);         /* a client reads it for the first time */
 
@@ -346,6 +368,9 @@ void join_emit_altered(struct iso_join *join, const struct join_transaction *tra
 void join_emit_respelt(struct iso_join *join, const struct join_transaction *transaction);
 /* ... and behind them. */
 void join_note_newest(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts);
+void join_emit_beyond(struct iso_join *join, uint32_t record); /* what it reads otherwise than it came waits */
+void join_emit_lost(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid, uint32_t table,
+                    uint64_t cts);
 void join_emit_probe(struct iso_join *join, enum iso_violation_kind kind, iso_atom tid, uint32_t key, iso_atom value,
                      uint64_t cts, uint64_t origin);
 void join_emit_resolution(struct iso_join *join, iso_atom tid, bool committed, uint64_t cts);

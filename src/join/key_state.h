@@ -25,6 +25,7 @@ struct join_key {
     uint64_t last;              /* commit timestamp of `value`, where rows are net changes */
     bool asked;                 /* a client has read it since tables change (change.c) */
     bool was_changed;           /* some transaction has changed it */
+    bool lost;                  /* PostgreSQL: of unknown value since a change of it was lost (lost.c) */
     bool is_header;             /* `TABLE#`, of queries (iso/history.h): it never has a value */
 };
 
@@ -71,6 +72,7 @@ struct join_table {
     bool has_rows;               /* rows of it arrive all the same */
     bool is_column, varies;      /* not all rows of its table have the column */
     uint8_t cells;               /* enum join_coverage: whether its columns are cells */
+    uint32_t lacks;              /* the mark of the incomplete transaction that lacks rows of it (lost.c) */
     uint64_t left_out;           /* clients' operations on its keys that were not judged */
     uint64_t unseen;             /* of a column: those from before anything of it was known */
     struct iso_value_type value; /* of its rows' values, as it was when `types` types were known */

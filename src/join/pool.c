@@ -211,6 +211,7 @@ uint32_t join_new_transaction(struct iso_join *join, struct join_identity identi
                                                         .rows = {ISO_NONE, ISO_NONE, 0},
                                                         .markers = {ISO_NONE, ISO_NONE, 0},
                                                         .last_others = {ISO_NONE, ISO_NONE, 0},
+                                                        .counted = {ISO_NONE, ISO_NONE, 0},
                                                         .altered = {ISO_NONE, ISO_NONE, 0},
                                                         .older = join->open.newest,
                                                         .newer = ISO_NONE,
@@ -256,6 +257,7 @@ void join_forget_transaction(struct iso_join *join, uint32_t number, enum iso_ro
     join_free_rows(join, &transaction->rows);
     join_free_rows(join, &transaction->markers);
     join_free_rows(join, &transaction->last_others);
+    join_free_rows(join, &transaction->counted);
     join_free_rows(join, &transaction->altered);
     transaction->identity.tag = 0;
     transaction->newer = join->open.free;

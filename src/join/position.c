@@ -56,8 +56,9 @@ static uint32_t commits_below(const struct join_positions *positions, uint64_t x
     return positions->commit_first + iso_sorted_below(&xids, xid);
 }
 
-static bool is_committed(const struct join_positions *positions, uint64_t xid)
+bool join_has_commit(const struct iso_join *join, uint64_t xid)
 {
+    const struct join_positions *positions = &join->positions;
     struct iso_sorted xids = waiting_xids(positions);
     return iso_sorted_has(&xids, xid) || join_map_get(&positions->placed, placed_key(xid)) != ISO_NONE;
 }
@@ -72,7 +73,7 @@ static void add_link(struct iso_join *join, uint32_t record, uint32_t operation)
     join->records.list[record].unplaced++;
 }
 
-static const struct iso_snapshot *snapshot_of(const struct iso_join *join, const struct join_link *link)
+const struct iso_snapshot *join_snapshot_of(const struct iso_join *join, const struct join_link *link)
 {
     const struct iso_history *kept = &join->records.kept;
     uint32_t t = join->records.list[link->record].kept;
@@ -82,7 +83,7 @@ static const struct iso_snapshot *snapshot_of(const struct iso_join *join, const
 }
 
 /* It writes, or leaves it to the stream to say what: then rows of it may arrive. */
-static bool may_write(const struct iso_join *join, const struct join_record *record)
+bool join_may_write(const struct iso_join *join, const struct join_record *record)
 {
     return join->records.kept.flags[record->kept] & ISO_WRITES || record->flags & JOIN_RECORD_TAKES;
 }
@@ -95,13 +96,14 @@ void join_place_record(struct iso_join *join, uint32_t number)
     uint32_t t = record->kept, first = kept->first_operation[t];
     uint64_t latest = kept->snapshots[kept->snapshot[t]].xmax;
     positions->active = true;
+    join_extent_note(join, &kept->snapshots[kept->snapshot[t]]);
     latest = record->xid > latest ? record->xid : latest;
     positions->reference = latest > positions->reference ? latest : positions->reference;
     add_link(join, number, ISO_NONE);
     for (uint32_t o = first; kept->ots && o < kept->first_operation[t + 1]; o++)
         if (kept->kind[o] & ISO_OPERATION_SNAPSHOT)
             add_link(join, number, o - first);
-    if (may_write(join, record))
+    if (join_may_write(join, record))
         record->unplaced++;
     else if (record->xid &&
              record->status == ISO_COMMITTED) /* wrote nothing, and snapshots distinguish it all the same */
@@ -149,10 +151,12 @@ void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transact
             join_resolve(join, number, true, 0);
         commit.xid = record->xid ? record->xid : commit.xid;
         record->flags |= JOIN_RECORD_COMMITTED;
-        if (!may_write(join, record)) /* of writers it was known from the start */
+        if (!join_may_write(join, record)) /* of writers it was known from the start */
             record->unplaced++;
         if (transaction != ISO_NONE && xmin > positions->delivered)
             positions->delivered = xmin;
+        if (transaction != ISO_NONE && join->open.list[transaction].flags & (JOIN_COMPLETE | JOIN_ENDED))
+            join_extent_deliver(join, number);
     }
     insert_commit(positions, &commit);
 }
@@ -207,7 +211,7 @@ static int compare_links(const void *left, const void *right, void *context)
 {
     const struct iso_join *join = context;
     const struct join_link *a = left, *b = right;
-    const struct iso_snapshot *x = snapshot_of(join, a), *y = snapshot_of(join, b);
+    const struct iso_snapshot *x = join_snapshot_of(join, a), *y = join_snapshot_of(join, b);
     if (a->seen != b->seen)
         return a->seen < b->seen ? -1 : 1;
     int order = iso_snapshot_compare(&join->records.kept, x, y);
@@ -276,8 +280,10 @@ static void place_commit(struct iso_join *join, const struct join_commit *commit
     if (commit->transaction != ISO_NONE)
         join_emit_respelt(join, &join->open.list[commit->transaction]);
     if (commit->record == ISO_NONE) {
+        join_find_again(join, &join->open.list[commit->transaction]);
         join_emit_foreign(join, &join->open.list[commit->transaction], cts);
         join_note_newest(join, &join->open.list[commit->transaction], cts);
+        join_lose(join, commit->transaction, ISO_NONE, cts);
         join_emit_altered(join, &join->open.list[commit->transaction], cts);
         join_forget_transaction(join, commit->transaction, ISO_ROWS_FOREIGN);
         return;
@@ -290,6 +296,8 @@ static void place_commit(struct iso_join *join, const struct join_commit *commit
     join_finish_placed(join, commit->record, commit->transaction, cts);
     if (commit->transaction != ISO_NONE) {
         join_note_newest(join, &join->open.list[commit->transaction], cts);
+        join_find_again(join, &join->open.list[commit->transaction]);
+        join_lose(join, commit->transaction, commit->record, cts);
         join_emit_altered(join, &join->open.list[commit->transaction], cts);
         join_forget_transaction(join, commit->transaction, ISO_ROWS_JUDGED);
     }
@@ -344,8 +352,8 @@ static void place_link(struct iso_join *join, const struct join_link *link)
     struct join_record *record = &join->records.list[link->record];
     const struct iso_snapshot *last = positions->last.snapshot_count ? positions->last.snapshots : NULL;
     uint64_t before = positions->position;
-    place_commits(join, snapshot_of(join, link)); /* which may move `kept` */
-    const struct iso_snapshot *snapshot = snapshot_of(join, link);
+    place_commits(join, join_snapshot_of(join, link)); /* which may move `kept` */
+    const struct iso_snapshot *snapshot = join_snapshot_of(join, link);
     struct iso_committed committed = {next_committed, positions};
     bool lost = last && iso_snapshot_only_in(&positions->last, last, kept, snapshot, &committed);
     bool gained = last && iso_snapshot_only_in(kept, snapshot, &positions->last, last, &committed);
@@ -392,7 +400,7 @@ static void finish_outcomes(struct iso_join *join, uint64_t horizon)
     for (uint32_t i = join->records.oldest, next; i != ISO_NONE; i = next) {
         struct join_record *record = &join->records.list[i];
         next = record->newer;
-        if (!(record->flags & JOIN_RECORD_PLACED) || (record->flags & JOIN_RECORD_COMMITTED) ||
+        if (!(record->flags & JOIN_RECORD_PLACED) || record->flags & (JOIN_RECORD_COMMITTED | JOIN_RECORD_BEYOND) ||
             (horizon != UINT64_MAX && (!record->xid || record->xid >= horizon)))
             continue;
         if (record->status == ISO_UNKNOWN) {
@@ -400,7 +408,7 @@ static void finish_outcomes(struct iso_join *join, uint64_t horizon)
             join_resolve(join, i, false, 0);
             join_emit_placed(join, i);
             join_forget_record(join, i);
-        } else if (may_write(join, record)) {
+        } else if (join_may_write(join, record)) {
             join_place_commit(join, i, ISO_NONE);
         }
     }
@@ -431,7 +439,7 @@ static uint64_t *unseen_by_those_that_stay(const struct iso_join *join, uint64_t
     uint64_t *unseen = NULL;
     uint32_t used = 0, capacity = 0;
     for (uint32_t i = 0; i < positions->link_count; i++) {
-        const struct iso_snapshot *snapshot = snapshot_of(join, &positions->links[i]);
+        const struct iso_snapshot *snapshot = join_snapshot_of(join, &positions->links[i]);
         const uint64_t *xips = iso_snapshot_xips(&join->records.kept, snapshot);
         for (uint32_t j = 0; snapshot->xmax > horizon && j < snapshot->xip_count && xips[j] < horizon; j++) {
             ISO_GROW(unseen, used, capacity);
@@ -442,7 +450,7 @@ static uint64_t *unseen_by_those_that_stay(const struct iso_join *join, uint64_t
         qsort(unseen, used, sizeof *unseen, compare_xids);
     *count = 0;
     for (uint32_t i = 0; i < used; i++)
-        if ((!*count || unseen[*count - 1] != unseen[i]) && is_committed(positions, unseen[i]))
+        if ((!*count || unseen[*count - 1] != unseen[i]) && join_has_commit(join, unseen[i]))
             unseen[(*count)++] = unseen[i];
     return unseen;
 }
@@ -456,7 +464,7 @@ static bool is_contained(const struct iso_join *join, uint64_t horizon)
     uint64_t *unseen = unseen_by_those_that_stay(join, horizon, &count);
     bool contained = true;
     for (uint32_t i = 0; i < positions->link_count && contained; i++) {
-        const struct iso_snapshot *snapshot = snapshot_of(join, &positions->links[i]);
+        const struct iso_snapshot *snapshot = join_snapshot_of(join, &positions->links[i]);
         for (uint32_t j = 0; snapshot->xmax <= horizon && j < count && unseen[j] < snapshot->xmax; j++)
             contained &= !iso_snapshot_sees(&join->records.kept, snapshot, unseen[j]);
     }
@@ -471,7 +479,7 @@ static uint64_t cut(const struct iso_join *join, uint64_t horizon)
     for (bool lower = horizon != UINT64_MAX; lower;) {
         lower = false;
         for (uint32_t i = 0; i < positions->link_count; i++) {
-            const struct iso_snapshot *snapshot = snapshot_of(join, &positions->links[i]);
+            const struct iso_snapshot *snapshot = join_snapshot_of(join, &positions->links[i]);
             lower |= snapshot->xmax > horizon && snapshot->xmin < horizon;
             if (snapshot->xmax > horizon && snapshot->xmin < horizon)
                 horizon = snapshot->xmin;
@@ -496,8 +504,9 @@ static struct join_link *take_certain(struct iso_join *join, uint64_t horizon, u
     *count = 0;
     for (uint32_t i = 0; i < positions->link_count; i++) {
         struct join_link link = positions->links[i];
-        if (snapshot_of(join, &link)->xmax <= horizon) {
-            link.seen = count_visible(join, snapshot_of(join, &link));
+        bool waits = join->records.list[link.record].flags & JOIN_RECORD_BEYOND;
+        if (!waits && join_snapshot_of(join, &link)->xmax <= horizon) {
+            link.seen = count_visible(join, join_snapshot_of(join, &link));
             certain[(*count)++] = link;
         } else {
             positions->links[kept++] = link;
@@ -528,12 +537,16 @@ void join_place(struct iso_join *join, bool ended)
     uint32_t count;
     if (!positions->active || (!ended && (!positions->clients || !join->start.begun)))
         return;
-    if (!ended)
+    if (ended)
+        join_extent_close(join);
+    else
         finish_foreign(join);
     uint64_t horizon = ended ? UINT64_MAX : horizon_of(join);
     finish_outcomes(join, horizon);
     struct join_link *certain = take_certain(join, below_those_that_stay(join, horizon), &count);
     for (uint32_t i = 0; i < count; i++) {
+        if (ended && join_extent_reach_of(join, &certain[i]) != JOIN_WITHIN)
+            join_emit_beyond(join, certain[i].record);
         place_link(join, &certain[i]);
         check_done(join, certain[i].record);
     }

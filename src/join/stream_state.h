@@ -81,6 +81,11 @@ struct join_end {
     struct join_identity of;
     uint64_t count;
     bool collected;
+    struct join_counted { /* of each covered table, until its message ends */
+        uint32_t table;
+        uint64_t count;
+    } * counted;
+    uint32_t counted_count, counted_capacity;
     uint64_t last; /* cdc mode: LSN of the last END */
 };
 
@@ -90,6 +95,7 @@ struct join_change {
     uint64_t position, origin;
     uint32_t table; /* number in `tables` */
     uint32_t from;  /* whose rows it has since then; ISO_NONE: nobody said it */
+    uint32_t keys;  /* LOST: how many there were: later ones get their version when they are asked for */
     uint8_t kind;   /* enum iso_table_change */
     bool is_database;
     bool is_over; /* a watermark has closed it */
@@ -145,7 +151,7 @@ struct join_progress {
 };
 
 struct join_counters {
-    uint32_t spans, marks, out_blocks, tallies;
+    uint32_t spans, marks, out_blocks, tallies, lacks;
     uint64_t arrivals; /* rows that arrived, where their order is all that there is */
     uint64_t taken;    /* records: a record's position in its session, where it does not say one */
     uint64_t work;     /* events since all that is open was checked: a check pays for itself */

@@ -12,7 +12,7 @@ static uint32_t chained_rows(const struct iso_join *join)
         const struct join_transaction *transaction = &join->open.list[i];
         if (transaction->identity.tag)
             rows += transaction->rows.count + transaction->markers.count + transaction->last_others.count +
-                    transaction->altered.count;
+                    transaction->altered.count + transaction->counted.count;
     }
     for (uint32_t i = 0; i < join->records.count; i++)
         if (!(join->records.list[i].flags & JOIN_RECORD_FREE))

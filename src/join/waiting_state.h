@@ -60,6 +60,7 @@ struct join_transaction {
     struct join_chain altered;     /* tables that it dropped rows of, or that have other columns from it on, and these
                                       columns (`content` is their table): `key` */
     struct join_chain last_others; /* the position of the last of them in each input, which is its `key` */
+    struct join_chain counted; /* by END, of each covered table, `key`: `ordinal`; `rank`: events that are no rows */
     uint32_t flags;
     uint64_t expected;
     uint64_t collected; /* of covered tables, by the collections of the next END */
@@ -69,6 +70,7 @@ struct join_transaction {
     uint32_t dropped;   /* rows that no message is about */
     uint32_t cells;     /* rows that are columns of another one's */
     uint64_t origin, arrived;
+    uint64_t ended; /* the origin of END */
 };
 
 /* ---- what a client said ---- */
@@ -83,8 +85,9 @@ struct join_transaction {
 #define JOIN_RECORD_BOUND 0x80u      /* a marker has given its identity, the first one */
 #define JOIN_RECORD_TAKES 0x100u     /* what it wrote, beyond what it lists, the stream knows */
 #define JOIN_RECORD_DELIVERED 0x400u /* placed: rows of it arrived */
-#define JOIN_RECORD_ROWS 0x800u   /* it writes rows whose columns are cells: the stream knows those it does not list */
-#define JOIN_RECORD_BEFORE 0x200u /* it read from a snapshot of before the stream's start */
+#define JOIN_RECORD_ROWS 0x800u    /* it writes rows whose columns are cells: the stream knows those it does not list */
+#define JOIN_RECORD_BEYOND 0x1000u /* nothing more arrives, and what it rests on, or it itself, did not (extent.h) */
+#define JOIN_RECORD_BEFORE 0x200u  /* it read from a snapshot of before the stream's start */
 
 enum { JOIN_RECORD_IDENTITIES = 3 };
 

@@ -156,6 +156,16 @@ static void archive_altered(struct iso_archive *archive, struct altered *altered
     }
 }
 
+static void archive_lost(struct iso_archive *archive, struct lost *lost)
+{
+    uint64_t used = lost->lines.used, capacity = lost->lines.capacity;
+    ISO_ARCHIVE_ANY(archive, "lost.lines", ISO_ARCHIVE_HEAP, lost->lines.bytes, used, capacity);
+    lost->lines.used = used;
+    lost->lines.capacity = capacity;
+    ISO_ARCHIVE_VALUE(archive, lost->count);
+    iso_archive_expect(archive, !used || !lost->lines.bytes || lost->lines.bytes[used - 1] == '\n');
+}
+
 static void archive_changes(struct iso_archive *archive, struct iso_pipeline *pipeline)
 {
     archive_altered(archive, &pipeline->altered);
@@ -164,6 +174,7 @@ static void archive_changes(struct iso_archive *archive, struct iso_pipeline *pi
     archive_reported(archive, &pipeline->reports.snapshots);
     ISO_ARCHIVE_ANY(archive, "spellings", ISO_ARCHIVE_HEAP, pipeline->spellings.list, pipeline->spellings.count,
                     pipeline->spellings.count);
+    archive_lost(archive, &pipeline->lost);
     iso_join_archive(archive, pipeline->join);
 }
 

@@ -193,6 +193,14 @@ enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, stru
             pipeline_note_altered(pipeline, &out->block.atoms, step->tid, step->cts);
             pipeline_queries_altered(pipeline, &out->block.atoms, step->tid, step->cts);
             break;
+        case ISO_JOIN_BEYOND:
+            id_set_add(&pipeline->lost.beyond, pipeline_beyond_id(&out->block.atoms, step->tid));
+            break;
+        case ISO_JOIN_LOST:
+            pipeline_note_lost(pipeline, &out->block.atoms, &step->lost);
+            if (step->cts)
+                pipeline_queries_lost(pipeline, &out->block.atoms, step->lost.table, step->cts);
+            break;
         case ISO_JOIN_RESOLVE:
             iso_aion_resolve(pipeline->engine, &out->block.atoms, step->tid, step->committed, step->cts, now);
             pipeline_queries_resolve(pipeline, &out->block.atoms, step->tid, step->committed, step->cts);
@@ -243,15 +251,17 @@ static void correct_joined(const struct iso_pipeline *pipeline, struct iso_pipel
     iso_join_stats(pipeline->join, &stats->join);
     note_xa(stats);
     stats->unjudged[ISO_UNJUDGED_OWN_ORDER] += stats->join.reads_gone[ISO_READS_OWN_ORDER];
+    stats->unjudged[ISO_UNJUDGED_INCOMPLETE] += stats->join.reads_gone[ISO_READS_INCOMPLETE];
     stats->unjudged[ISO_UNJUDGED_SCHEMA] += stats->join.incomparable;
     stats->unjudged[ISO_UNJUDGED_DDL] += stats->absent_altered;
     for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
         stats->unjudged[reason] += stats->excused[reason];
     engine->transactions = less(engine->transactions, stats->join.probes + stats->join.initial_transactions);
     engine->reads_judged = less(engine->reads_judged, stats->join.probe_reads + stats->absent_altered +
-                                                          stats->excused_reads + stats->left_out_reads);
-    engine->reads_unjudged +=
-        stats->absent_altered + stats->excused_reads + stats->join.reads_gone[ISO_READS_OWN_ORDER];
+                                                          stats->excused_reads + stats->left_out_reads + stats->beyond);
+    engine->reads_unjudged += stats->absent_altered + stats->excused_reads +
+                              stats->join.reads_gone[ISO_READS_OWN_ORDER] +
+                              stats->join.reads_gone[ISO_READS_INCOMPLETE];
     engine->operations = less(engine->operations, stats->join.probe_reads + stats->join.initial_versions);
     engine->foreign = less(engine->foreign, stats->join.initial_transactions);
     engine->counts[ISO_EXT] = less(engine->counts[ISO_EXT], pipeline->reports.cdc.from_engine + stats->absent_altered +

@@ -63,6 +63,10 @@ bool pipeline_excuses(struct iso_pipeline *pipeline, struct iso_aion_event *even
 {
     if (event->axiom == ISO_NOCONFLICT && event->unlisted)
         return excuse_pairs(pipeline, event);
+    if (from_engine && pipeline_waits_beyond(pipeline, event)) {
+        pipeline->stats.left_out[event->axiom] += event->state == ISO_AION_FINAL;
+        return true;
+    }
     if (is_conflict_across(pipeline, event)) {
         pipeline->stats.excused[ISO_UNJUDGED_DDL] += event->state == ISO_AION_FINAL;
         pipeline->stats.left_out[ISO_NOCONFLICT] += event->state == ISO_AION_FINAL;

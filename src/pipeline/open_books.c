@@ -114,14 +114,14 @@ static void open_reads(const struct opening *opening)
     opening->books->came[ISO_UNIT_READS] = opening->intake->reads + join->before_reads;
     take_count(&rest, &of[ISO_BOOK_WAITING],
                waiting->reads + waiting->for_outcome + waiting->for_snapshot + waiting->for_schema);
-    take_count(&rest, &of[ISO_BOOK_WAITING], waiting->queries);
+    take_count(&rest, &of[ISO_BOOK_WAITING], waiting->queries + waiting->beyond);
     take_count(&rest, &of[ISO_BOOK_UNJUDGED], opening->queries_unjudged);
     take_count(&rest, &of[ISO_BOOK_FORGOTTEN], engine->reads_undecided);
     take_count(&rest, &of[ISO_BOOK_UNJUDGED], stats->absent_altered + stats->excused_reads);
     take_count(&rest, &of[ISO_BOOK_UNCOVERED], stats->left_out_reads);
     take_count(&rest, &of[ISO_BOOK_DOUBTFUL], stats->doubted[ISO_EXT]);
     of[ISO_BOOK_JUDGED] = rest + opening->intake->elsewhere_reads;
-    of[ISO_BOOK_UNJUDGED] += unjudged + gone[ISO_READS_OWN_ORDER] + gone[ISO_RECORDS_XA];
+    of[ISO_BOOK_UNJUDGED] += unjudged + gone[ISO_READS_OWN_ORDER] + gone[ISO_READS_INCOMPLETE] + gone[ISO_RECORDS_XA];
     of[ISO_BOOK_WAITING] += join->waiting_reads;
     of[ISO_BOOK_REPEATED] = engine->reads_of[ISO_AION_READS_REPEATED] + gone[ISO_RECORDS_REPEATED];
     of[ISO_BOOK_ABORTED] = engine->reads_of[ISO_AION_READS_ABORTED] + gone[ISO_RECORDS_ABORTED];
@@ -150,13 +150,14 @@ static void open_waiting(const struct opening *opening)
         .for_snapshot = engine.for_initial,
         .for_schema = opening->pipeline->altered.absent_count,
         .queries = opening->queries_waiting,
+        .beyond = opening->pipeline->stats.beyond,
         .of_records = opening->join->waiting_reads,
         .records_ms = opening->join->oldest_record_ms,
         .rows_ms = opening->join->oldest_ms,
         .reads_ms = engine.oldest_ms,
     };
     waiting->total = waiting->records + waiting->rows + waiting->overtaken + waiting->reads + waiting->for_outcome +
-                     waiting->for_snapshot + waiting->for_schema + waiting->queries;
+                     waiting->for_snapshot + waiting->for_schema + waiting->queries + waiting->beyond;
 }
 
 /* ---- whether they balance ---- */

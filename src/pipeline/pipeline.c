@@ -96,6 +96,8 @@ void iso_pipeline_free(struct iso_pipeline *pipeline)
     inputs_release(&pipeline->inputs);
     spellings_release(&pipeline->spellings);
     reports_release(&pipeline->reports);
+    iso_text_release(&pipeline->lost.lines);
+    id_set_release(&pipeline->lost.beyond);
     queries_release(&pipeline->queries);
     pipeline_order_release(pipeline);
     iso_free(pipeline);

@@ -153,6 +153,9 @@ enum iso_status iso_pipeline_outcome_of(const struct iso_pipeline *pipeline, con
 
 /* The object of `check --json` without its times, with the stream's own counts; one line. `any_order`: what polygraph
  * says of all orders, or NULL. */
+/* What did not come, in words: the first of it. */
+void iso_pipeline_put_lost(const struct iso_pipeline *pipeline, struct iso_text *text);
+
 void iso_pipeline_summary(struct iso_pipeline *pipeline, const struct iso_books *books, bool allow_unjudged,
                           const char *any_order, struct iso_text *text);
 

@@ -29,6 +29,7 @@ struct iso_pipeline {
     struct spellings spellings;
     struct doubts doubts;
     struct reports reports;
+    struct lost lost;
     struct queries queries;
     uint64_t memory_limit;           /* as the engine was told last; 0: none */
     struct iso_pipeline_order order; /* if one is sought */
@@ -99,6 +100,7 @@ void pipeline_queries_flush(struct iso_pipeline *pipeline);
 void pipeline_queries_initial(struct iso_pipeline *pipeline, iso_atom key, iso_atom value);
 void pipeline_queries_altered(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom table,
                               uint64_t cts);
+void pipeline_queries_lost(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom table, uint64_t cts);
 void pipeline_queries_resolve(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom tid,
                               bool committed, uint64_t cts);
 void pipeline_queries_watermark(struct iso_pipeline *pipeline, uint64_t watermark);
@@ -116,6 +118,13 @@ void pipeline_queries_open(const struct iso_pipeline *pipeline, uint64_t *waitin
 
 /* The log lacks changes of the key's table, as its source says: counted as unjudged, and not reported. */
 bool pipeline_lacks_changes(struct iso_pipeline *pipeline, const struct iso_aion_event *event);
+
+/* lost.c: what did not come. */
+void pipeline_note_lost(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, const struct iso_join_lost *lost);
+void pipeline_put_lost_json(const struct iso_pipeline *pipeline, struct iso_text *text); /* ,"incomplete":[...] */
+uint64_t pipeline_beyond_id(const struct iso_atoms *atoms, iso_atom tid);
+/* Whether a read that differs lies beyond what surely came: it waits, and is not reported. */
+bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_event *event);
 
 /* unlisted.c */
 void pipeline_count_unlisted(struct iso_pipeline *pipeline, const struct iso_aion_event *event);

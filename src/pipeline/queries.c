@@ -121,7 +121,7 @@ static void report_finding(void *context, const struct iso_rowsets_finding *find
         retract(pipeline, &event);
         return;
     }
-    if (pipeline->join && pipeline_lacks_changes(pipeline, &event))
+    if (pipeline->join && (pipeline_waits_beyond(pipeline, &event) || pipeline_lacks_changes(pipeline, &event)))
         return;
     if (pipeline->join && pipeline_is_left_out(pipeline, &event)) {
         queries->found[event.axiom]++; /* what is left out is subtracted from what was found */
@@ -294,6 +294,16 @@ void pipeline_queries_altered(struct iso_pipeline *pipeline, const struct iso_at
         return;
     name.at = iso_atom_text(atoms, table, buffer, &name.length);
     iso_rowsets_shards_altered(pipeline->queries.engine, name, cts);
+}
+
+void pipeline_queries_lost(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom table, uint64_t cts)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text name;
+    if (!pipeline->queries.engine)
+        return;
+    name.at = iso_atom_text(atoms, table, buffer, &name.length);
+    iso_rowsets_shards_lost(pipeline->queries.engine, name, cts);
 }
 
 void pipeline_queries_resolve(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom tid,

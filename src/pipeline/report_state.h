@@ -34,6 +34,13 @@ struct reports {
     bool closed_early, given_up; /* that was reported */
 };
 
+/* What did not come, in words (lost.c). */
+struct lost {
+    struct iso_text lines; /* of the first ones, each with its end */
+    uint64_t count;        /* of all */
+    struct id_set beyond;  /* at the end: transactions that may rest on what did not come (pipeline_beyond_id) */
+};
+
 void reports_init(struct reports *reports, uint32_t max_violations);
 void reports_release(struct reports *reports);
 void unlisted_release(struct unlisted *unlisted);

@@ -61,7 +61,7 @@ static const char *reason_of_input(const struct iso_pipeline *pipeline, const st
     if (stats->before_start || stats->engine.disagreeing)
         return "before-start";
     if (join->incomplete)
-        return "incomplete-transactions";
+        return iso_unjudged_name(ISO_UNJUDGED_INCOMPLETE);
     if (join->stray_markers)
         return "stray-markers";
     if (join->late_records)
@@ -340,6 +340,7 @@ void iso_pipeline_summary(struct iso_pipeline *pipeline, const struct iso_books 
     put_stream(text, &stats);
     if (stats.has_join)
         put_join(text, &stats.join);
+    pipeline_put_lost_json(pipeline, text);
     iso_books_json(books, text);
     if (pipeline->join)
         put_left_out(pipeline, text);

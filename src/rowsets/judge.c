@@ -298,6 +298,13 @@ static void judge_range(struct judge *judge)
         judge_doubt(judge, 1u << ISO_UNJUDGED_SCAN_LIMIT, 0);
 }
 
+/* Rows may have come into being of which nobody knows. */
+static bool is_lost(const struct judge *judge)
+{
+    uint64_t lost = judge->engine->store.tables[judge->table].lost;
+    return lost && lost < judge->query->bound;
+}
+
 static void judge_rows(struct judge *judge)
 {
     const struct rowsets_query *query = judge->query;
@@ -316,6 +323,10 @@ static void judge_rows(struct judge *judge)
     }
     if (counts(judge) && judge->is_altered) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_DDL, 0);
+        return;
+    }
+    if (counts(judge) && is_lost(judge)) {
+        judge_doubt(judge, 1u << ISO_UNJUDGED_INCOMPLETE, 0);
         return;
     }
     doubt_own_rows(judge);

@@ -139,6 +139,10 @@ void iso_rowsets_whole(struct iso_rowsets *engine);
  * is unjudged (`ddl`). */
 void iso_rowsets_altered(struct iso_rowsets *engine, struct iso_json_text table, uint64_t cts);
 
+/* Changes of the table did not come: what is counted of it by transactions with a later moment is unjudged
+ * (`incomplete`). */
+void iso_rowsets_lost(struct iso_rowsets *engine, struct iso_json_text table, uint64_t cts);
+
 /* A transaction of unknown outcome committed at `cts`, or aborted. False: no such transaction is open. */
 bool iso_rowsets_resolve(struct iso_rowsets *engine, const struct iso_atoms *atoms, iso_atom tid, bool committed,
                          uint64_t cts);

@@ -101,6 +101,7 @@ struct rowsets_table {
     uint32_t part_count; /* of the first row's key; `odd_keys` have another number of parts */
     uint32_t odd_keys;
     struct rowsets_part parts[ISO_KEY_PARTS];
+    uint64_t lost;     /* changes of it are missing from here on; 0: none */
     uint64_t *altered; /* when, in any order */
     uint32_t altered_count, altered_capacity;
     struct rowsets_index *indexes;

@@ -367,6 +367,12 @@ void iso_rowsets_shards_altered(struct iso_rowsets_shards *shards, struct iso_js
     iso_rowsets_altered(shards->list[rowsets_shard_of(table.at, table.length, shards->count)].engine, table, cts);
 }
 
+void iso_rowsets_shards_lost(struct iso_rowsets_shards *shards, struct iso_json_text table, uint64_t cts)
+{
+    iso_rowsets_shards_flush(shards);
+    iso_rowsets_lost(shards->list[rowsets_shard_of(table.at, table.length, shards->count)].engine, table, cts);
+}
+
 bool iso_rowsets_shards_resolve(struct iso_rowsets_shards *shards, const struct iso_atoms *atoms, iso_atom tid,
                                 bool committed, uint64_t cts)
 {

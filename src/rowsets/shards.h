@@ -38,6 +38,7 @@ bool iso_rowsets_shards_initial(struct iso_rowsets_shards *shards, iso_atom key,
 void iso_rowsets_shards_unknown_keys(struct iso_rowsets_shards *shards);
 void iso_rowsets_shards_whole(struct iso_rowsets_shards *shards);
 void iso_rowsets_shards_altered(struct iso_rowsets_shards *shards, struct iso_json_text table, uint64_t cts);
+void iso_rowsets_shards_lost(struct iso_rowsets_shards *shards, struct iso_json_text table, uint64_t cts);
 bool iso_rowsets_shards_resolve(struct iso_rowsets_shards *shards, const struct iso_atoms *atoms, iso_atom tid,
                                 bool committed, uint64_t cts);
 void iso_rowsets_shards_watermark(struct iso_rowsets_shards *shards, uint64_t timestamp);

@@ -617,6 +617,16 @@ void iso_rowsets_whole(struct iso_rowsets *engine)
     }
 }
 
+void iso_rowsets_lost(struct iso_rowsets *engine, struct iso_json_text name, uint64_t cts)
+{
+    uint32_t number = rowsets_table(engine, name.at, name.length); /* tables move */
+    if (number == ISO_NONE)
+        return;
+    struct rowsets_table *table = &engine->store.tables[number];
+    table->lost = table->lost && table->lost < cts ? table->lost : cts;
+    note_change(engine, number, 0);
+}
+
 void iso_rowsets_altered(struct iso_rowsets *engine, struct iso_json_text name, uint64_t cts)
 {
     uint32_t number = rowsets_table(engine, name.at, name.length); /* tables move */

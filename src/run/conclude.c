@@ -31,11 +31,13 @@ static void put_unjudged(const struct iso_pipeline_stats *stats, const char *lar
 }
 
 /* What waits, and for what; what has no moment; what was not judged; or what does not add up. Empty: neither. */
-static void put_detail(const struct iso_books *books, const struct iso_pipeline_stats *stats, const char *reason,
-                       struct iso_text *text)
+static void put_detail(const struct iso_pipeline *pipeline, const struct iso_books *books,
+                       const struct iso_pipeline_stats *stats, const char *reason, struct iso_text *text)
 {
     if (reason && !strcmp(reason, "waiting"))
         iso_books_waiting_text(books, text);
+    else if (reason && !strcmp(reason, iso_unjudged_name(ISO_UNJUDGED_INCOMPLETE)))
+        iso_pipeline_put_lost(pipeline, text);
     else if (reason && !strcmp(reason, "no-start-timestamp"))
         put_without_start(&stats->join, text);
     else if (reason && books->balanced)
@@ -55,7 +57,7 @@ static void log_summary(const struct app_stream *stream, const struct iso_books 
     struct iso_text detail = {0};
     uint64_t violations = 0;
     iso_pipeline_stats(stream->pipeline, &stats);
-    put_detail(books, &stats, reason, &detail);
+    put_detail(stream->pipeline, books, &stats, reason, &detail);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         violations += stats.engine.counts[axiom];
     violations += order ? order->found : 0;

@@ -23,7 +23,8 @@ static const char *const names[ISO_UNJUDGED_REASONS] = {"unknown-writer",
                                                         "version-order",
                                                         "repeated-value",
                                                         "memory",
-                                                        "wrong-row"};
+                                                        "wrong-row",
+                                                        "incomplete"};
 
 const char *iso_unjudged_name(enum iso_unjudged reason)
 {

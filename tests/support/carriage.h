@@ -68,6 +68,7 @@ struct carriage {
     bool drops;           /* the feed has no row where nothing changed */
     bool online;          /* clients' promises come between their records */
     bool lost;         /* a row of the feed was left out: what is found is not told beforehand, but something must be */
+    uint64_t beyond;   /* reads that differed beyond what surely came */
     uint32_t restores; /* percent of batches after which the pipeline is saved and restored */
     enum iso_status outcome;
     struct came came;

@@ -280,6 +280,16 @@ static void put_step(struct iso_text *text, const struct iso_join_output *out, c
         put_atom(text, &out->block.atoms, step->tid);
         iso_text_put(text, " ");
         break;
+    case ISO_JOIN_BEYOND:
+        iso_text_put(text, "beyond ");
+        put_atom(text, &out->block.atoms, step->tid);
+        iso_text_put(text, " ");
+        break;
+    case ISO_JOIN_LOST:
+        iso_text_put(text, "lost ");
+        put_atom(text, &out->block.atoms, step->lost.table);
+        iso_text_put(text, " ");
+        break;
     case ISO_JOIN_RESOLVE:
         iso_text_put(text, "resolve ");
         put_atom(text, &out->block.atoms, step->tid);

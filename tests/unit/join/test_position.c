@@ -48,12 +48,16 @@ static void xids_and_snapshots_stay_in_the_joined_history(void **state)
     join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'690:700:695','ops':[{'t':'w','k':'t/1','v':1}]}");
     join_bench_record(&bench, "{'tid':2,'sid':2,'xid':701,'snapshot':'700:701:','status':'unknown',"
                               "'ops':[{'t':'w','k':'t/2','v':2}]}");
+    join_bench_record(&bench, "{'tid':3,'sid':3,'xid':702,'snapshot':'702:702:','ops':[{'t':'w','k':'t/3','v':3}]}");
     deliver(&bench, 700, 10, 20, "t/1", "1");
+    deliver(&bench, 702, 20, 30, "t/3", "3"); /* which saw that 701 had ended */
     END(&bench);
     const struct iso_join_output *out = iso_join_output(bench.join);
     const struct iso_history *joined = &out->joined, *block = &out->block;
-    assert_int_equal(joined->transaction_count, 2);
-    for (uint32_t t = 0; t < 2; t++) {
+    assert_int_equal(joined->transaction_count, 3);
+    for (uint32_t t = 0; t < 3; t++) {
+        if (joined->tid[t] == 3)
+            continue;
         const struct iso_snapshot *snapshot = &joined->snapshots[joined->snapshot[t]];
         bool first = joined->tid[t] == 1;
         assert_int_equal(joined->xid[t], first ? 700 : 701);
@@ -63,7 +67,7 @@ static void xids_and_snapshots_stay_in_the_joined_history(void **state)
         assert_int_equal(iso_status_of(joined, t), first ? ISO_COMMITTED : ISO_ABORTED);
         assert_int_equal(joined->flags[t] & ISO_HAS_STS, first ? ISO_HAS_STS : 0); /* an aborted one needs no place */
     }
-    assert_int_equal(block->transaction_count, 2);
+    assert_int_equal(block->transaction_count, 3);
     assert_null(block->xid);
     assert_null(block->snapshot);
     join_bench_close(&bench);
@@ -211,8 +215,8 @@ static void snapshot_of_all_numbers_costs_no_more_than_others(void **state)
     deliver(&bench, 700, 10, 20, "t/1", "1");
     deliver(&bench, 701, 20, 30, "t/2", "1");
     END(&bench);
-    STEPS(&bench, "add 2[2,]{r:t/1=-} add cdc:701[,3]{w:t/2=1} add 1[4,]{r:t/1=1} add cdc:700[,5]{w:t/1=1} "
-                  "add 3[6,]{r:t/1=-}");
+    STEPS(&bench, "add 2[2,]{r:t/1=-} beyond 1 add cdc:701[,3]{w:t/2=1} add 1[4,]{r:t/1=1} beyond 3 "
+                  "add cdc:700[,5]{w:t/1=1} add 3[6,]{r:t/1=-}");
     join_bench_close(&bench);
 }
 
@@ -427,15 +431,50 @@ static void in_band_reader_has_one_place(void **state)
     join_bench_close(&bench);
 }
 
-static void undelivered_transaction_has_a_place_and_a_finding(void **state)
+/* A stream that ends early says nothing of what commits behind its end, and of who sees that. */
+static void undelivered_transaction_waits_beyond_the_extent(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &file);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':2,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':0}]}");
+    join_bench_record(&bench, "{'tid':3,'sid':2,'snapshot':'700:701:700','ops':[{'t':'r','k':'t/1','v':0}]}");
+    END(&bench);
+    STEPS(&bench, "add 3[2,]{r:t/1=0}");
+    assert_int_equal(stats_of(&bench).waiting_records, 2);
+    join_bench_close(&bench);
+}
+
+/* Somebody was delivered who saw it end: it was lost, and what it wrote is not known from there on. */
+static void undelivered_transaction_is_lost_behind_the_extent(void **state)
 {
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &file);
     join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
     join_bench_record(&bench, "{'tid':2,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':3,'sid':2,'xid':701,'snapshot':'701:701:','ops':[{'t':'w','k':'t/2','v':1}]}");
+    deliver(&bench, 701, 10, 20, "t/2", "1");
     END(&bench);
-    STEPS(&bench, "probe missing 1 t/1=1@2 add 1[2,3]{w:t/1=1} add 2[4,]{r:t/1=1}");
+    STEPS(&bench, "add cdc:table:4:t/1[,4]{w:t/1=\x02incomplete} lost t add 1[2,3]{w:t/1=1} add 2[4,]{r:t/1=1} "
+                  "add 3[4,5]{w:t/2=1}");
+    assert_int_equal(stats_of(&bench).incomplete, 1);
+    join_bench_close(&bench);
+}
+
+/* A snapshot that sees an xid of which nobody knows whether it committed is beyond what surely came; later ones are, too. */
+static void snapshot_that_sees_an_unknown_xid_is_beyond(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &file);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':2,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':3,'sid':2,'snapshot':'702:702:','ops':[{'t':'r','k':'t/1','v':2}]}");
+    deliver(&bench, 700, 10, 20, "t/1", "1");
+    END(&bench);
+    STEPS(&bench, "add 1[2,3]{w:t/1=1} add 2[4,]{r:t/1=1} beyond 3 add 3[4,]{r:t/1=2}");
     join_bench_close(&bench);
 }
 
@@ -494,7 +533,9 @@ int main(void)
         cmocka_unit_test(outcome_shows_below_the_horizon),
         cmocka_unit_test(unknown_reader_leaves_no_place_behind),
         cmocka_unit_test(in_band_reader_has_one_place),
-        cmocka_unit_test(undelivered_transaction_has_a_place_and_a_finding),
+        cmocka_unit_test(undelivered_transaction_waits_beyond_the_extent),
+        cmocka_unit_test(undelivered_transaction_is_lost_behind_the_extent),
+        cmocka_unit_test(snapshot_that_sees_an_unknown_xid_is_beyond),
         cmocka_unit_test(xids_wrap_around),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

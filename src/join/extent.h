@@ -1,0 +1,79 @@
+/* extent: up to where the inputs are known to be whole, what is missing, and what follows for a read.
+ *
+ * A change stream is delivered in the order of its commits, so what is whole is a *position*, by each source's own
+ * measure:
+ *
+ *     PostgreSQL    a snapshot: the largest that a delivered transaction had. What it saw committed stands in the log
+ *                   before that transaction, so it was delivered before; what it saw end without that is no commit
+ *                   of this stream: it aborted, is another database's, or touched no table that is covered.
+ *     binlog        a place in the log: that of the last END, or what all partitions have passed
+ *     TSO           a timestamp: the stream's watermark
+ *     Dgraph        a commit timestamp that was followed by a larger one
+ *
+ * Behind the extent everything has an outcome. Beyond it, and only once nothing more arrives, three things may be
+ * (enum join_reach):
+ *
+ *     within     all that it may rest on was delivered
+ *     beyond     nothing says that a transaction is missing, and nothing that none is: who reads there and agrees with
+ *                what came is right; who differs waits for what did not come
+ *     lacking    it sees a transaction that was not delivered, and of which a record says that it committed, or of which
+ *                rows came without their END: it waits as a whole, and so does that record
+ *
+ * What is missing behind the extent is *lost*: a transaction of which not all rows came that its END counts, or none
+ * at all although its record says what it wrote. It stands at its commit, and what it may have written is of unknown
+ * value (`incomplete`) from there on: the keys that its record lists and that have no row; where it leaves that to the
+ * stream, all keys of the collections that END counts more of (join_lose). It accuses nobody, and the verdict names it.
+ *
+ * Threads: those of the join. Cost: a snapshot's reach is a walk over the xids that it sees beyond the extent.
+ */
+#ifndef ISO_JOIN_EXTENT_H
+#define ISO_JOIN_EXTENT_H
+
+#include "iso/history.h"
+
+struct iso_join;
+struct iso_snapshot;
+struct join_link;
+struct join_transaction;
+
+enum join_reach { JOIN_WITHIN, JOIN_BEYOND, JOIN_LACKING };
+
+/* A transaction that did not come, and that no snapshot of `reached` saw end. */
+struct join_missing {
+    uint64_t xid;
+    bool wrote; /* its record says so, or rows of it came; else it may have */
+};
+
+struct join_extent {
+    struct iso_history reached;   /* at most one snapshot */
+    uint64_t floor;               /* PostgreSQL: xids below it had ended before the stream began; 0: not known */
+    uint64_t sure;                /* at the end: reads above this position that differ wait */
+    struct join_missing *missing; /* at the end, by xid */
+    uint32_t missing_count, missing_capacity;
+};
+
+void join_extent_init(struct join_extent *extent);
+void join_extent_release(struct join_extent *extent);
+
+/* A client's snapshot arrives. */
+void join_extent_note(struct iso_join *join, const struct iso_snapshot *snapshot);
+
+/* A transaction of the stream was delivered, up to its commit; `record` is what its client said. */
+void join_extent_deliver(struct iso_join *join, uint32_t record);
+
+/* Whether the xid has an outcome, and a commit of it was delivered. */
+bool join_extent_has(const struct iso_join *join, uint64_t xid);
+
+/* Nothing more arrives. Records that are missing, or rest on something that is, get JOIN_RECORD_BEYOND. */
+void join_extent_close(struct iso_join *join);
+/* Of a snapshot of a record that is kept. */
+enum join_reach join_extent_reach(const struct iso_join *join, const struct iso_snapshot *snapshot);
+
+/* The same of one of its records: who may have written, and of whom nothing came, is beyond it itself. */
+enum join_reach join_extent_reach_of(const struct iso_join *join, const struct join_link *link);
+
+/* Nothing more arrives: whether more of an open transaction may have been on its way. Where ENDs come, and its own does
+ * not lie behind the last of them, its own was lost. */
+bool join_extent_is_beyond(const struct iso_join *join, const struct join_transaction *transaction);
+
+#endif

@@ -1,0 +1,195 @@
+/* How far each input is whole (extent.h). */
+#include "join/extent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "history/snapshot.h"
+#include "join/join_private.h"
+
+enum { WALK_MOST = 1 << 16 }; /* a snapshot that a client made up may see any number of xids */
+
+void join_extent_init(struct join_extent *extent)
+{
+    iso_history_init(&extent->reached);
+    extent->sure = UINT64_MAX;
+}
+
+void join_extent_release(struct join_extent *extent)
+{
+    iso_history_release(&extent->reached);
+    iso_free(extent->missing);
+}
+
+uint64_t iso_join_sure(const struct iso_join *join)
+{
+    return join->extent.sure;
+}
+
+/* ---- PostgreSQL: what was reached ---- */
+
+static const struct iso_snapshot *reached(const struct join_extent *extent)
+{
+    return extent->reached.snapshot_count ? extent->reached.snapshots : NULL;
+}
+
+/* Snapshots form a chain: a larger one contains the others. */
+static void reach(struct join_extent *extent, const struct iso_history *of, const struct iso_snapshot *snapshot)
+{
+    const struct iso_snapshot *before = reached(extent);
+    if (before && (snapshot->xmin < before->xmin || snapshot->xmax < before->xmax))
+        return;
+    extent->reached.snapshot_count = 0;
+    extent->reached.xip_count = 0;
+    iso_snapshot_copy(&extent->reached, of, (uint32_t)(snapshot - of->snapshots));
+}
+
+void join_extent_note(struct iso_join *join, const struct iso_snapshot *snapshot)
+{
+    struct join_extent *extent = &join->extent;
+    extent->floor = extent->floor && extent->floor < snapshot->xmin ? extent->floor : snapshot->xmin;
+}
+
+void join_extent_deliver(struct iso_join *join, uint32_t number)
+{
+    const struct iso_history *kept = &join->records.kept;
+    uint32_t t = join->records.list[number].kept;
+    reach(&join->extent, kept, &kept->snapshots[kept->snapshot[t]]);
+    for (uint32_t o = kept->first_operation[t]; kept->ots && o < kept->first_operation[t + 1]; o++)
+        if (kept->kind[o] & ISO_OPERATION_SNAPSHOT)
+            reach(&join->extent, kept, &kept->snapshots[kept->ots[o]]);
+}
+
+static bool has_ended(const struct join_extent *extent, uint64_t xid)
+{
+    const struct iso_snapshot *snapshot = reached(extent);
+    return xid < extent->floor || (snapshot && iso_snapshot_sees(&extent->reached, snapshot, xid));
+}
+
+bool join_extent_has(const struct iso_join *join, uint64_t xid)
+{
+    return has_ended(&join->extent, xid);
+}
+
+/* ---- PostgreSQL: the end ---- */
+
+static int compare_missing(const void *left, const void *right)
+{
+    uint64_t a = ((const struct join_missing *)left)->xid, b = ((const struct join_missing *)right)->xid;
+    return (a > b) - (a < b);
+}
+
+static void add_missing(struct join_extent *extent, uint64_t xid, bool wrote)
+{
+    ISO_GROW(extent->missing, extent->missing_count, extent->missing_capacity);
+    extent->missing[extent->missing_count++] = (struct join_missing){xid, wrote};
+}
+
+/* Whether nothing of the record's transaction came, and nothing says that it has no rows. */
+static bool is_missing(const struct iso_join *join, const struct join_record *record)
+{
+    bool waits = (record->flags & (JOIN_RECORD_PLACED | JOIN_RECORD_COMMITTED)) == JOIN_RECORD_PLACED;
+    return waits && record->xid && join_may_write(join, record) && !has_ended(&join->extent, record->xid);
+}
+
+/* An id alone says no more than that it may have written: who locks a row has one, too. */
+static bool says_writes(const struct iso_join *join, const struct join_record *record)
+{
+    const struct iso_history *kept = &join->records.kept;
+    bool leaves_writes = kept->marks && kept->marks[record->kept] & ISO_MARK_CDC_WRITES;
+    return record->status == ISO_UNKNOWN || leaves_writes || record->writes.count;
+}
+
+static void find_missing(struct iso_join *join)
+{
+    struct join_extent *extent = &join->extent;
+    extent->missing_count = 0;
+    for (uint32_t i = join->records.oldest; i != ISO_NONE; i = join->records.list[i].newer) {
+        struct join_record *record = &join->records.list[i];
+        if (!is_missing(join, record))
+            continue;
+        bool wrote = says_writes(join, record);
+        record->flags |= wrote ? JOIN_RECORD_BEYOND : 0;
+        add_missing(extent, record->xid, wrote);
+    }
+    for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer)
+        if (join->open.list[i].identity.tag == JOIN_BY_XID)
+            add_missing(extent, join_xid_of(join, join->open.list[i].identity.number), true);
+    if (extent->missing_count)
+        qsort(extent->missing, extent->missing_count, sizeof *extent->missing, compare_missing);
+}
+
+/* The worst of what is missing and the snapshot sees. */
+static enum join_reach reach_missing(const struct iso_join *join, const struct iso_snapshot *snapshot)
+{
+    const struct join_extent *extent = &join->extent;
+    enum join_reach reach = JOIN_WITHIN;
+    for (uint32_t i = 0; i < extent->missing_count && extent->missing[i].xid < snapshot->xmax; i++) {
+        const struct join_missing *missing = &extent->missing[i];
+        if (!iso_snapshot_sees(&join->records.kept, snapshot, missing->xid))
+            continue;
+        if (missing->wrote)
+            return JOIN_LACKING;
+        reach = JOIN_BEYOND;
+    }
+    return reach;
+}
+
+/* Whether it was delivered, or its client says that it changed nothing. */
+static bool has_outcome(const struct iso_join *join, uint64_t xid)
+{
+    uint32_t record = join_map_get(&join->records.by_claim, (struct join_identity){(uint32_t)xid, JOIN_BY_XID});
+    return has_ended(&join->extent, xid) || join_has_commit(join, xid) ||
+           (record != ISO_NONE && join->records.list[record].xid == xid &&
+            join->records.list[record].status == ISO_ABORTED);
+}
+
+enum join_reach join_extent_reach(const struct iso_join *join, const struct iso_snapshot *snapshot)
+{
+    const struct iso_snapshot *before = reached(&join->extent);
+    uint64_t xid = before && before->xmin > join->extent.floor ? before->xmin : join->extent.floor;
+    enum join_reach reach = reach_missing(join, snapshot);
+    if (reach != JOIN_WITHIN)
+        return reach;
+    if (xid < snapshot->xmax && snapshot->xmax - xid > WALK_MOST)
+        return JOIN_BEYOND;
+    for (; xid < snapshot->xmax; xid++)
+        if (iso_snapshot_sees(&join->records.kept, snapshot, xid) && !has_outcome(join, xid))
+            return JOIN_BEYOND;
+    return JOIN_WITHIN;
+}
+
+static bool is_listed_missing(const struct join_extent *extent, uint64_t xid)
+{
+    struct join_missing wanted = {xid, false};
+    return extent->missing_count &&
+           bsearch(&wanted, extent->missing, extent->missing_count, sizeof *extent->missing, compare_missing);
+}
+
+enum join_reach join_extent_reach_of(const struct iso_join *join, const struct join_link *link)
+{
+    const struct join_record *record = &join->records.list[link->record];
+    enum join_reach reach = join_extent_reach(join, join_snapshot_of(join, link));
+    return reach == JOIN_WITHIN && record->xid && is_listed_missing(&join->extent, record->xid) ? JOIN_BEYOND : reach;
+}
+
+bool join_extent_is_beyond(const struct iso_join *join, const struct join_transaction *transaction)
+{
+    if (join->capability->closing != JOIN_CLOSES_AT_END || !join->source.has_ends ||
+        transaction->flags & (JOIN_ENDED | JOIN_COMPLETE))
+        return false;
+    return transaction->identity.tag == JOIN_BY_XID && transaction->position > join->end.last;
+}
+
+void join_extent_close(struct iso_join *join)
+{
+    const struct join_positions *positions = &join->positions;
+    find_missing(join);
+    for (uint32_t i = 0; i < positions->link_count; i++) {
+        struct join_record *record = &join->records.list[positions->links[i].record];
+        bool delivered = record->flags & JOIN_RECORD_COMMITTED && join_may_write(join, record);
+        if (!delivered && join_extent_reach(join, join_snapshot_of(join, &positions->links[i])) == JOIN_LACKING)
+            record->flags |= JOIN_RECORD_BEYOND;
+    }
+}

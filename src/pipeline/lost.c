@@ -1,0 +1,117 @@
+/* What did not come: told once a transaction and table, and kept for the summary. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "aion/values.h"
+#include "pipeline/pipeline_private.h"
+
+enum { LISTED_MOST = 100, SHOWN_MOST = 3 }; /* in the JSON object; in the last line */
+
+uint64_t pipeline_beyond_id(const struct iso_atoms *atoms, iso_atom tid)
+{
+    uint64_t digest = aion_atom_digest(atoms, tid);
+    return digest > ID_SET_REMOVED ? digest : digest + 2;
+}
+
+bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+{
+    enum iso_violation_kind kind = event->kind;
+    /* What a transaction read that may have written may be its own. */
+    bool may_be_own = event->axiom == ISO_INT && event->transaction.cts > event->transaction.sts;
+    if (!pipeline->join || (event->axiom != ISO_EXT && !may_be_own) || pipeline_is_probe(event, &kind))
+        return false;
+    bool is_beyond = event->axiom == ISO_EXT && event->bound > iso_join_sure(pipeline->join);
+    if (!is_beyond && pipeline->lost.beyond.count)
+        is_beyond =
+            id_set_has(&pipeline->lost.beyond, pipeline_beyond_id(event->transaction.atoms, event->transaction.tid));
+    if (!is_beyond)
+        return false;
+    pipeline->stats.beyond += event->state == ISO_AION_FINAL;
+    return true;
+}
+
+/* "topic shop.a partition 0 offset 7", or "offsets 5 to 9". */
+static void put_place(const struct iso_pipeline *pipeline, struct iso_text *text, uint64_t first, uint64_t last)
+{
+    char place[LOCATION_BYTES];
+    pipeline_put_location(pipeline, first, place, sizeof place);
+    iso_text_put(text, place);
+    if (last != first && iso_origin_input(last) == iso_origin_input(first))
+        iso_text_format(text, " to %" PRIu64, iso_origin_offset(last));
+}
+
+static void put_words(const struct iso_pipeline *pipeline, struct iso_text *text, const struct iso_atoms *atoms,
+                      const struct iso_join_lost *lost)
+{
+    static const char prefix[] = "cdc:"; /* of the join's names */
+    char buffers[2][ISO_ATOM_TEXT_MAX];
+    size_t length, name_length;
+    bool is_named = lost->name != ISO_ABSENT;
+    const char *name = iso_atom_text(atoms, is_named ? lost->name : lost->tid, buffers[0], &name_length);
+    const char *table = iso_atom_text(atoms, lost->table, buffers[1], &length);
+    size_t skipped = is_named ? sizeof prefix - 1 : 0;
+    iso_text_format(text, "transaction %.*s", (int)(name_length - skipped), name + skipped);
+    if (is_named && lost->tid != ISO_ABSENT) {
+        const char *tid = iso_atom_text(atoms, lost->tid, buffers[0], &name_length);
+        iso_text_format(text, " (%.*s)", (int)name_length, tid);
+    }
+    if (lost->counted)
+        iso_text_format(text, ": %" PRIu64 " of %" PRIu64 " changes of %.*s came", lost->came, lost->counted,
+                        (int)length, table);
+    else if (lost->came)
+        iso_text_format(text, ": %" PRIu64 " changes of %.*s came, and no END", lost->came, (int)length, table);
+    else
+        iso_text_format(text, ": wrote %.*s, and nothing of it came", (int)length, table);
+    if (lost->first != UINT64_MAX) {
+        iso_text_put(text, ", at ");
+        put_place(pipeline, text, lost->first, lost->last);
+    }
+    if (lost->end != UINT64_MAX) {
+        iso_text_put(text, "; END at ");
+        put_place(pipeline, text, lost->end, lost->end);
+    }
+}
+
+void pipeline_note_lost(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, const struct iso_join_lost *lost)
+{
+    struct lost *kept = &pipeline->lost;
+    if (++kept->count > LISTED_MOST)
+        return;
+    put_words(pipeline, &kept->lines, atoms, lost);
+    iso_text_put(&kept->lines, "\n");
+}
+
+/* The next line from `*at` on, without its end; false: there are no more. */
+static bool next_line(const struct lost *lost, size_t *at, struct iso_json_text *line)
+{
+    if (*at >= lost->lines.used)
+        return false;
+    line->at = lost->lines.bytes + *at;
+    line->length = (size_t)((const char *)memchr(line->at, '\n', lost->lines.used - *at) - line->at);
+    *at += line->length + 1;
+    return true;
+}
+
+void iso_pipeline_put_lost(const struct iso_pipeline *pipeline, struct iso_text *text)
+{
+    struct iso_json_text line;
+    size_t at = 0;
+    uint64_t shown = 0;
+    for (; shown < SHOWN_MOST && next_line(&pipeline->lost, &at, &line); shown++) {
+        iso_text_put(text, shown ? "; " : "");
+        iso_text_put_bytes(text, line.at, line.length);
+    }
+    if (pipeline->lost.count > shown)
+        iso_text_format(text, "; and %" PRIu64 " more", pipeline->lost.count - shown);
+}
+
+void pipeline_put_lost_json(const struct iso_pipeline *pipeline, struct iso_text *text)
+{
+    struct iso_json_text line;
+    size_t at = 0;
+    for (bool some = false; next_line(&pipeline->lost, &at, &line); some = true) {
+        iso_text_put(text, some ? "," : ",\"incomplete\":[");
+        iso_text_put_string(text, line.at, line.length);
+    }
+    iso_text_put(text, at ? "]" : "");
+}
