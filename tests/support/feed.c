@@ -13,6 +13,7 @@ void feed_release(struct feed *feed)
 {
     iso_free(feed->list);
     iso_free(feed->places);
+    iso_free(feed->tags);
     iso_free(feed->inputs);
     iso_text_release(&feed->bytes);
     feed_init(feed);
@@ -35,8 +36,10 @@ void feed_add(struct feed *feed, const char *topic, int32_t partition, struct is
         feed->capacity = (uint32_t)iso_column_capacity(feed->capacity, feed->count + 1);
         feed->list = iso_reallocate(feed->list, feed->capacity * sizeof *feed->list);
         feed->places = iso_reallocate(feed->places, feed->capacity * sizeof *feed->places);
+        feed->tags = iso_reallocate(feed->tags, feed->capacity * sizeof *feed->tags);
     }
     feed->places[feed->count] = feed->bytes.used;
+    feed->tags[feed->count] = feed->tag;
     feed->list[feed->count++] = (struct iso_message){.topic = topic,
                                                      .partition = partition,
                                                      .broker = -1,

@@ -6,11 +6,22 @@
 #include "iso/history.h"
 #include "iso/message.h"
 
+/* What a message says, for who takes messages away: the writer sets it before it adds one. */
+enum feed_part { FEED_OTHER, FEED_SNAPSHOT_ROW, FEED_ROW, FEED_BEGIN, FEED_END, FEED_RECORD, FEED_PROMISE };
+struct feed_tag {
+    enum feed_part part;
+    uint32_t transaction; /* of the history; ISO_NONE: none's */
+    uint32_t key;         /* of a row, of the history */
+    uint64_t promise;     /* nothing at or below it follows */
+    uint32_t number;      /* of a row, BEGIN or END: the same when it is sent again */
+};
+
 struct feed {
     uint32_t count, capacity;
-    struct iso_message *list; /* `input` is the number of (topic, partition) among those of this feed */
-    struct iso_text bytes;    /* keys and payloads, back to back */
-    size_t *places;           /* of each message's key, or payload if that is null */
+    struct iso_message *list;   /* `input` is the number of (topic, partition) among those of this feed */
+    struct feed_tag tag, *tags; /* of what is added next, and of each message */
+    struct iso_text bytes;      /* keys and payloads, back to back */
+    size_t *places;             /* of each message's key, or payload if that is null */
     uint32_t input_count;
     struct feed_input {
         const char *topic; /* the caller's, for as long as the feed lives */

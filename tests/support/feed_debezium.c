@@ -39,6 +39,7 @@ static void send_metadata(struct run *run, bool is_end)
     if (!run->options->metadata)
         return;
     size_t payload = run->stream.bytes.used;
+    run->stream.tag.part = is_end ? FEED_END : FEED_BEGIN;
     feed_encode_metadata(&run->stream.bytes, run->options->format,
                          &(struct feed_metadata){is_end, run->options->binlog, run->xid, run->lsn, run->events});
     feed_stream_add(&run->stream, topics[TRANSACTION_TOPIC], 0, payload, payload);
@@ -147,6 +148,8 @@ static bool send_write(struct run *run, uint32_t key, iso_atom value, iso_atom t
         change.before.is_null |= change.op == 'u';
         change.before.key_only = true;
     }
+    run->stream.tag.part = is_snapshot ? FEED_SNAPSHOT_ROW : FEED_ROW;
+    run->stream.tag.key = key;
     if (!is_snapshot)
         run->events++;
     advance(run, run->written != UINT32_MAX && key <= run->written);
@@ -210,6 +213,7 @@ static void send_record(struct run *run, uint32_t transaction)
 {
     struct iso_text record = {0};
     put_record(&record, run->history, transaction, run->options->first_xid + transaction);
+    run->stream.tag.part = FEED_RECORD;
     run->events++;
     advance(run, false);
     send_change(run, MESSAGE_TOPIC, NULL,
@@ -229,6 +233,7 @@ static bool send_transaction(struct run *run, uint32_t t)
     bool numbered = run->options->binlog && run->options->commits;
     run->xid = (uint32_t)(numbered ? run->options->commits[t] : run->options->first_xid + t);
     run->lsn = run->previous > back + 8 ? run->previous - back : run->lsn;
+    run->stream.tag = (struct feed_tag){.transaction = t};
     run->events = 0;
     run->written = UINT32_MAX;
     send_metadata(run, false);
@@ -259,6 +264,7 @@ static void restart(struct run *run, uint32_t done)
 static void send_snapshot(struct run *run)
 {
     const struct iso_history *history = run->history;
+    run->stream.tag.transaction = ISO_NONE;
     for (uint32_t i = 0; i < history->initial_count; i++)
         if (run->options->snapshot)
             send_write(run, history->initial_key[i], history->initial_of_key[i], ISO_ABSENT, true);

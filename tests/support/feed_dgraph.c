@@ -126,6 +126,10 @@ static uint32_t send_transaction(struct run *run, const struct commit *commit, u
 {
     const struct iso_history *history = run->history;
     uint32_t sent = 0;
+    run->feed->tag = (struct feed_tag){.part = FEED_ROW,
+                                       .transaction = commit->transaction,
+                                       .key = ISO_NONE,
+                                       .number = history->operation_count + commit->transaction};
     if (run->options->marker && group_of(run->options->marker, run->options->groups) == group && sent++ < limit) {
         put_marker(run, commit);
         send(run);
@@ -137,6 +141,8 @@ static uint32_t send_transaction(struct run *run, const struct commit *commit, u
         if (!iso_kind_writes(history->kind[o]) || !split_key(history, history->key[o], predicate, &uid) ||
             group_of(predicate, run->options->groups) != group)
             continue;
+        run->feed->tag = (struct feed_tag){
+            .part = FEED_ROW, .transaction = commit->transaction, .key = history->key[o], .number = o};
         if (sent++ < limit) {
             put_write(run, commit->cts, o, predicate, uid);
             send(run);

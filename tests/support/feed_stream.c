@@ -25,19 +25,22 @@ static void add(struct feed_stream *stream, struct feed_sent sent)
 
 void feed_stream_add(struct feed_stream *stream, const char *topic, int32_t partition, size_t key, size_t payload)
 {
-    add(stream, (struct feed_sent){.topic = topic,
-                                   .partition = partition,
-                                   .has_key = payload > key,
-                                   .key = key,
-                                   .key_size = payload - key,
-                                   .payload = payload,
-                                   .payload_size = stream->bytes.used - payload});
+    add(stream,
+        (struct feed_sent){.topic = topic,
+                           .partition = partition,
+                           .tag = {stream->tag.part, stream->tag.transaction, stream->tag.key, 0, stream->count},
+                           .has_key = payload > key,
+                           .key = key,
+                           .key_size = payload - key,
+                           .payload = payload,
+                           .payload_size = stream->bytes.used - payload});
 }
 
 void feed_stream_add_tombstone(struct feed_stream *stream)
 {
     struct feed_sent sent = stream->list[stream->count - 1];
     sent.is_tombstone = true;
+    sent.tag.part = FEED_OTHER;
     add(stream, sent);
 }
 
@@ -61,6 +64,7 @@ void feed_stream_deliver(const struct feed_stream *stream, struct random *random
                 pick = i;
         const struct feed_sent *sent = &stream->list[window[pick]];
         struct iso_bytes none = {NULL, 0};
+        feed->tag = sent->tag;
         feed_add(feed, sent->topic, sent->partition,
                  sent->has_key ? (struct iso_bytes){bytes + sent->key, (uint32_t)sent->key_size} : none,
                  sent->is_tombstone ? none : (struct iso_bytes){bytes + sent->payload, (uint32_t)sent->payload_size});

@@ -11,11 +11,13 @@ struct feed_sent {
     const char *topic;
     int32_t partition;
     bool has_key, is_tombstone;
+    struct feed_tag tag;
     size_t key, key_size, payload, payload_size; /* in `bytes` */
 };
 
 struct feed_stream {
     struct iso_text bytes; /* keys and payloads are appended here before they are added */
+    struct feed_tag tag;   /* of what is added next */
     uint32_t count, capacity;
     struct feed_sent *list;
 };

@@ -12,6 +12,7 @@ struct item {
     bool is_watermark, is_bootstrap;
     struct feed_ticdc_row row;
     uint64_t cts;
+    struct feed_tag tag;
 };
 
 struct lane {
@@ -105,6 +106,7 @@ static bool add_row(struct run *run, const struct commit *commit, uint32_t opera
     if (!split_key(run, key, &item->row))
         return false;
     item->cts = item->row.cts = commit->cts;
+    item->tag = (struct feed_tag){.part = FEED_ROW, .transaction = t, .key = key, .number = operation};
     item->row.sts = run->options->start_ts && history->flags[t] & ISO_HAS_STS ? history->sts[t] : 0;
     item->row.cells = run->options->cells;
     item->row.before = text_of(run, before);
@@ -122,6 +124,10 @@ static void add_marker(struct run *run, const struct commit *commit)
     item->row.database = (struct iso_bytes){database, sizeof database - 1};
     item->row.table = (struct iso_bytes){table, sizeof table - 1};
     item->row.id = item->row.after = text_of(run, run->history->tid[commit->transaction]);
+    item->tag = (struct feed_tag){.part = FEED_ROW,
+                                  .transaction = commit->transaction,
+                                  .key = ISO_NONE,
+                                  .number = run->history->operation_count + commit->transaction};
     item->cts = item->row.cts = commit->cts;
 }
 
@@ -160,7 +166,7 @@ static void collect(struct run *run)
 static bool add_bootstraps(struct run *run)
 {
     for (uint32_t k = 0; k < run->history->key_count; k++) {
-        struct item item = {.is_bootstrap = true, .row.cells = run->options->cells};
+        struct item item = {.is_bootstrap = true, .tag.transaction = ISO_NONE, .row.cells = run->options->cells};
         if (!split_key(run, k, &item.row))
             return false;
         add_to_all(run, item);
@@ -182,7 +188,9 @@ static bool fill_lanes(struct run *run)
         if (!add_rows(run, &run->order[i]))
             return false;
         if (options->every && !tie && ((i + 1) % options->every == 0 || i + 1 == run->count))
-            add_to_all(run, (struct item){.is_watermark = true, .cts = run->order[i].cts});
+            add_to_all(run, (struct item){.is_watermark = true,
+                                          .cts = run->order[i].cts,
+                                          .tag = {FEED_PROMISE, ISO_NONE, ISO_NONE, run->order[i].cts}});
     }
     return true;
 }
@@ -192,6 +200,7 @@ static bool fill_lanes(struct run *run)
 static void send(struct run *run, uint32_t partition, const struct item *item)
 {
     struct feed_ticdc_message message = {.has_key = false};
+    run->feed->tag = item->tag;
     if (feed_ticdc_encode(run->options->format, run->options->compression, item->is_watermark ? NULL : &item->row,
                           item->cts, item->is_bootstrap, &message))
         feed_add(

@@ -145,6 +145,7 @@ static void put_logical_source(struct run *run, const struct change *change)
 static void send_change(struct run *run, const struct change *change)
 {
     size_t key = run->stream.bytes.used;
+    run->stream.tag.part = FEED_ROW;
     put(run, "{\"k\":");
     put_value(run, change->key, change->key_length, false);
     put(run, "}");
@@ -173,6 +174,7 @@ static void send_metadata(struct run *run, bool is_end, int32_t tablet, uint64_t
     size_t payload = run->stream.bytes.used;
     if (!run->options->metadata)
         return;
+    run->stream.tag.part = is_end ? FEED_END : FEED_BEGIN;
     put(run, is_end ? "{\"status\":\"END\",\"id\":\"" : "{\"status\":\"BEGIN\",\"id\":\"");
     if (tablet >= 0) {
         put(run, run->id);
@@ -215,6 +217,7 @@ static bool send_write(struct run *run, uint32_t key, iso_atom value)
     if (!split_key(run, key, digits, &change))
         return false;
     run->now[key] = value;
+    run->stream.tag.key = key;
     if (change.before == ISO_ABSENT && value == ISO_ABSENT)
         return true;
     change.op = change.before == ISO_ABSENT ? 'c' : value == ISO_ABSENT ? 'd' : 'u';
@@ -239,6 +242,7 @@ static bool send_writes(struct run *run, uint32_t t)
 {
     const struct iso_history *history = run->history;
     bool fine = true;
+    run->stream.tag.transaction = t;
     for (uint32_t o = history->first_operation[t]; fine && o < history->first_operation[t + 1]; o++) {
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_WRITE || kind == ISO_DELETE)

@@ -1,0 +1,725 @@
+/* What came is whole, or the verdict says so: a true stream and true records of a small database
+ * (tests/support/cell_world.h) come cut, thinned, delayed and out of order, and are judged as far as they came.
+ *
+ * A dumb model knows what arrived, and nothing of joins and positions:
+ *
+ *   accusations   nobody is accused but who lies, and, of a row that was lost where its source counts none, its key
+ *   silence       nothing holds where a read rests on a row that did not come, or where a transaction that a record or
+ *                 an END tells of has not come whole
+ *   lies          a read that everything contradicts that it may rest on, all of which has come, is found
+ *   whole         what came whole is judged whole
+ *
+ * extent [--streams N] [--seed S] [--format F] [--damage NAME]
+ */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "tests/support/arguments.h"
+#include "tests/support/cell_world.h"
+#include "tests/support/feed_yugabyte.h"
+#include "tests/support/restored.h"
+
+enum { TRANSACTIONS = 24, MANY = 3000, MAX_REPORTS = 8, PARTITIONS = 24, BATCH = 8, CLIENT_PARTITIONS = 3 };
+
+/* What becomes of a stream; several may. */
+enum damage { CUT_PARTITIONS, CUT_RUN, CUT_STREAM, LOST_ROW, LOST_END, LOST_BEGIN, LOST_RECORDS, LAG, DAMAGES };
+static const char *const damage_names[] = {"cut-partitions", "cut-run",    "cut-stream",   "lost-row",
+                                           "lost-end",       "lost-begin", "lost-records", "lag"};
+
+/* A message on its way. */
+struct parcel {
+    struct iso_message message;
+    struct feed_tag tag;
+    uint32_t partition; /* its own number among those of all topics */
+    bool gone;
+    bool cut; /* gone with all behind it in its partition */
+};
+
+/* What arrived of a transaction. */
+struct arrived {
+    bool record, end, has_end, begin, has_begin;
+    uint32_t rows, of_rows;                  /* came, and were sent */
+    uint32_t of[CELL_ROWS], sent[CELL_ROWS]; /* the same by row */
+    bool lost[CELL_ROWS];                    /* a row of it went missing before others of its partition */
+};
+
+struct stream {
+    struct cell_world *world;
+    struct feed feed;
+    uint32_t count, partitions;
+    struct parcel *parcels;
+    char **lines; /* clients', by transaction */
+    bool damaged[DAMAGES];
+    const char *only;
+    bool drained;
+    struct arrived *arrived;
+    bool initial[CELL_ROWS]; /* its snapshot row came */
+    uint64_t promised[PARTITIONS], farthest[PARTITIONS];
+    bool is_stream[PARTITIONS];
+    enum iso_status outcome;
+    const char *reason;
+    struct {
+        uint64_t held, undecided, violated, lies, found, restored, doubted, of[DAMAGES];
+    } all;
+};
+
+/* ---- on the way ---- */
+
+static uint32_t partition_of(struct stream *stream, const struct iso_message *message)
+{
+    for (uint32_t i = 0; i < stream->count; i++)
+        if (stream->parcels[i].message.partition == message->partition &&
+            !strcmp(stream->parcels[i].message.topic, message->topic))
+            return stream->parcels[i].partition;
+    if (stream->partitions == PARTITIONS)
+        abort();
+    stream->is_stream[stream->partitions] = strcmp(message->topic, "clients") != 0;
+    return stream->partitions++;
+}
+
+static void add_parcel(struct stream *stream, const struct iso_message *message, struct feed_tag tag)
+{
+    struct parcel parcel = {.message = *message, .tag = tag, .partition = partition_of(stream, message)};
+    stream->parcels[stream->count++] = parcel;
+}
+
+/* Rows and records, each partition in its order; some partitions lag behind all others. */
+static void load(struct stream *stream)
+{
+    struct cell_world *world = stream->world;
+    struct random *random = &world->random;
+    uint32_t partitions = 1 + random_below(random, CLIENT_PARTITIONS), row = 0, t = 0;
+    uint32_t bias = random_below(random, 101);
+    int64_t offsets[CLIENT_PARTITIONS] = {0};
+    stream->count = stream->partitions = 0;
+    stream->parcels = iso_allocate_zeroed(stream->feed.count + world->count + 1u, sizeof *stream->parcels);
+    while (row < stream->feed.count || t < world->count) {
+        if (row < stream->feed.count && (t == world->count || random_percent(random, bias))) {
+            add_parcel(stream, &stream->feed.list[row], stream->feed.tags[row]);
+            row++;
+            continue;
+        }
+        if (world->list[t].withheld || world->format->alone) {
+            t++;
+            continue;
+        }
+        size_t size;
+        FILE *file = open_memstream(&stream->lines[t], &size);
+        cell_print_record(world, file, t);
+        fclose(file);
+        uint32_t partition = random_below(random, partitions);
+        struct iso_message message = {.topic = "clients",
+                                      .partition = (int32_t)partition,
+                                      .broker = -1,
+                                      .offset = offsets[partition]++,
+                                      .payload = {(const uint8_t *)stream->lines[t], (uint32_t)size}};
+        add_parcel(stream, &message, (struct feed_tag){.part = FEED_RECORD, .transaction = t, .number = ISO_NONE});
+        t++;
+    }
+}
+
+static void lag(struct stream *stream)
+{
+    struct random *random = &stream->world->random;
+    bool behind[PARTITIONS];
+    struct parcel *parcels = iso_allocate(stream->count * sizeof *parcels + 1);
+    uint32_t count = 0;
+    for (uint32_t p = 0; p < stream->partitions; p++)
+        behind[p] = random_percent(random, 30);
+    for (int late = 0; late < 2; late++)
+        for (uint32_t i = 0; i < stream->count; i++)
+            if (behind[stream->parcels[i].partition] == late)
+                parcels[count++] = stream->parcels[i];
+    iso_free(stream->parcels);
+    stream->parcels = parcels;
+}
+
+static void cut_partitions(struct stream *stream)
+{
+    struct random *random = &stream->world->random;
+    uint32_t count[PARTITIONS] = {0}, kept[PARTITIONS], seen[PARTITIONS] = {0};
+    for (uint32_t i = 0; i < stream->count; i++)
+        count[stream->parcels[i].partition]++;
+    for (uint32_t p = 0; p < stream->partitions; p++)
+        kept[p] = random_percent(random, 50) ? count[p] : random_below(random, count[p] + 1);
+    for (uint32_t i = 0; i < stream->count; i++) {
+        struct parcel *parcel = &stream->parcels[i];
+        parcel->cut = parcel->gone |= seen[parcel->partition]++ >= kept[parcel->partition];
+    }
+}
+
+static void cut_run(struct stream *stream)
+{
+    uint32_t kept = random_below(&stream->world->random, stream->count + 1);
+    for (uint32_t i = kept; i < stream->count; i++)
+        stream->parcels[i].cut = stream->parcels[i].gone = true;
+}
+
+static bool is_sent(const struct parcel *parcel)
+{
+    return parcel->tag.part == FEED_ROW || parcel->tag.part == FEED_BEGIN || parcel->tag.part == FEED_END;
+}
+
+/* The connector died: nothing of what committed after a certain moment was sent. */
+static void cut_stream(struct stream *stream)
+{
+    struct cell_world *world = stream->world;
+    uint64_t end = random_below(&world->random, (uint32_t)world->now + 1);
+    for (uint32_t i = 0; i < stream->count; i++) {
+        struct parcel *parcel = &stream->parcels[i];
+        bool behind = is_sent(parcel) && world->list[parcel->tag.transaction].cts > end;
+        behind |= parcel->tag.part == FEED_PROMISE && parcel->tag.promise > world->base + end;
+        if (behind)
+            parcel->cut = parcel->gone = true;
+    }
+}
+
+/* One message of that part is gone, whenever it was sent. */
+static void lose(struct stream *stream, enum feed_part part)
+{
+    uint32_t chosen = ISO_NONE, seen = 0;
+    for (uint32_t i = 0; i < stream->count; i++)
+        if (stream->parcels[i].tag.part == part && !random_below(&stream->world->random, ++seen))
+            chosen = i;
+    if (chosen == ISO_NONE)
+        return;
+    struct feed_tag tag = stream->parcels[chosen].tag;
+    for (uint32_t i = 0; i < stream->count; i++)
+        stream->parcels[i].gone |= stream->parcels[i].tag.part == part && stream->parcels[i].tag.number == tag.number &&
+                                   stream->parcels[i].tag.transaction == tag.transaction;
+}
+
+static void lose_records(struct stream *stream)
+{
+    uint32_t percent = 1 + random_below(&stream->world->random, 60);
+    for (uint32_t i = 0; i < stream->count; i++)
+        stream->parcels[i].gone |=
+            stream->parcels[i].tag.part == FEED_RECORD && random_percent(&stream->world->random, percent);
+}
+
+static void damage(struct stream *stream)
+{
+    struct random *random = &stream->world->random;
+    for (int d = 0; d < DAMAGES; d++) {
+        stream->damaged[d] = random_percent(random, d == LAG ? 40 : d < LOST_ROW ? 15 : 12);
+        if (stream->only && strcmp(stream->only, "any"))
+            stream->damaged[d] = !strcmp(stream->only, damage_names[d]);
+        stream->all.of[d] += stream->damaged[d];
+    }
+    if (stream->damaged[LAG])
+        lag(stream);
+    if (stream->damaged[LOST_ROW])
+        lose(stream, FEED_ROW);
+    if (stream->damaged[LOST_END])
+        lose(stream, FEED_END);
+    if (stream->damaged[LOST_BEGIN])
+        lose(stream, FEED_BEGIN);
+    if (stream->damaged[LOST_RECORDS])
+        lose_records(stream);
+    if (stream->damaged[CUT_STREAM])
+        cut_stream(stream);
+    if (stream->damaged[CUT_PARTITIONS])
+        cut_partitions(stream);
+    if (stream->damaged[CUT_RUN])
+        cut_run(stream);
+}
+
+/* ---- what arrived ---- */
+
+static void count_arrived(struct stream *stream)
+{
+    struct cell_world *world = stream->world;
+    uint32_t last[PARTITIONS] = {0};
+    bool *came = iso_allocate_zeroed(stream->feed.count + world->count + 1u, sizeof *came);
+    bool *sent = iso_allocate_zeroed(stream->feed.count + world->count + 1u, sizeof *sent);
+    memset(stream->arrived, 0, world->count * sizeof *stream->arrived);
+    memset(stream->initial, 0, sizeof stream->initial);
+    memset(stream->promised, 0, sizeof stream->promised);
+    memset(stream->farthest, 0, sizeof stream->farthest);
+    for (uint32_t i = 0; i < stream->count; i++)
+        if (!stream->parcels[i].gone)
+            last[stream->parcels[i].partition] = i + 1;
+    for (int gone = 0; gone < 2; gone++) /* what came first, then what did not and is no copy of that */
+        for (uint32_t i = 0; i < stream->count; i++) {
+            const struct parcel *parcel = &stream->parcels[i];
+            const struct feed_tag *tag = &parcel->tag;
+            struct arrived *arrived =
+                &stream->arrived[is_sent(parcel) || tag->part == FEED_RECORD ? tag->transaction : 0];
+            uint64_t *promised = &stream->promised[parcel->partition];
+            if (parcel->gone != gone)
+                continue;
+            if (tag->part == FEED_RECORD)
+                arrived->record |= !gone;
+            if (tag->part == FEED_SNAPSHOT_ROW)
+                stream->initial[tag->key] |= !gone;
+            if (tag->part == FEED_PROMISE && !gone && tag->promise > *promised)
+                *promised = tag->promise;
+            arrived->end |= tag->part == FEED_END && !gone;
+            arrived->has_end |= tag->part == FEED_END;
+            arrived->begin |= tag->part == FEED_BEGIN && !gone;
+            arrived->has_begin |= tag->part == FEED_BEGIN;
+            if (is_sent(parcel) && !gone && world->list[tag->transaction].cts > stream->farthest[parcel->partition])
+                stream->farthest[parcel->partition] = world->list[tag->transaction].cts;
+            if (tag->part != FEED_ROW)
+                continue;
+            uint32_t number = tag->number;
+            if (sent[number])
+                continue;
+            sent[number] = true;
+            arrived->of_rows++;
+            arrived->sent[tag->key]++;
+            if (!gone) {
+                came[number] = true;
+                arrived->rows++;
+                arrived->of[tag->key]++;
+            } else
+                arrived->lost[tag->key] |= last[parcel->partition] > i;
+        }
+    iso_free(came);
+    iso_free(sent);
+}
+
+/* ---- the model ---- */
+
+static bool is_writer(const struct stream *stream, uint32_t t)
+{
+    return stream->world->list[t].cts && stream->world->list[t].writes;
+}
+
+static bool is_whole(const struct stream *stream, uint32_t t)
+{
+    return stream->arrived[t].rows == stream->arrived[t].of_rows;
+}
+
+/* Whether nothing that came tells of the row that transaction t wrote. */
+static bool is_without_trace(const struct stream *stream, uint32_t t, uint32_t row)
+{
+    return stream->arrived[t].lost[row] && !stream->arrived[t].end && !stream->arrived[t].record;
+}
+
+/* Whether the newest version of the row that operation `i` of transaction t sees has come. */
+static bool saw_what_came(const struct stream *stream, uint32_t t, uint32_t i, uint32_t row)
+{
+    const struct cell_world *world = stream->world;
+    uint32_t newest = ISO_NONE;
+    for (uint32_t own = 0; own < i; own++)
+        if (cell_writes(&world->list[t].operations[own]) && world->list[t].operations[own].row == row)
+            return true;
+    for (uint32_t w = 0; w < world->count; w++)
+        if (is_writer(stream, w) && stream->arrived[w].sent[row] && world->list[w].cts < world->list[t].sts &&
+            (newest == ISO_NONE || world->list[w].cts > world->list[newest].cts))
+            newest = w;
+    if (newest == ISO_NONE)
+        return stream->initial[row] || !world->initial[row].exists || !cell_is_of(world, "debezium");
+    return stream->arrived[newest].of[row] == stream->arrived[newest].sent[row] ||
+           is_without_trace(stream, newest, row);
+}
+
+/* With the metadata that it had. */
+static bool is_told(const struct stream *stream, uint32_t t)
+{
+    const struct arrived *arrived = &stream->arrived[t];
+    return is_whole(stream, t) && arrived->end == arrived->has_end && arrived->begin == arrived->has_begin;
+}
+
+/* Own writes are the reader's, where its record lists them; else the stream has to tell them. */
+static const char *cannot_hold(const struct stream *stream)
+{
+    const struct cell_world *world = stream->world;
+    for (uint32_t t = 0; t < world->count; t++) {
+        const struct cell_transaction *transaction = &world->list[t];
+        const struct arrived *arrived = &stream->arrived[t];
+        if (!transaction->cts)
+            continue;
+        if (arrived->end && !is_whole(stream, t))
+            return "an END counts rows that did not come";
+        if (!arrived->record)
+            continue;
+        if (!is_whole(stream, t))
+            return "a record tells of writes that did not come";
+        for (uint32_t i = 0; i < transaction->operation_count; i++) {
+            const struct cell_operation *operation = &transaction->operations[i];
+            if (cell_writes(operation))
+                continue;
+            for (uint32_t row = 0; row < world->rows; row++)
+                if ((operation->kind == CELL_QUERY ? row % world->tables == operation->row % world->tables
+                                                   : row == operation->row) &&
+                    !saw_what_came(stream, t, i, row))
+                    return "a read rests on a row that did not come";
+        }
+    }
+    return NULL;
+}
+
+static uint32_t transaction_of(const struct stream *stream, const char *finding)
+{
+    char name[CELL_TEXT], tid[CELL_TEXT];
+    if (sscanf(finding, "%*s %119s", tid) != 1)
+        return ISO_NONE;
+    for (uint32_t t = 0; t < stream->world->count; t++) {
+        cell_name_of(stream->world, t, name);
+        if (!strcmp(name, tid))
+            return t;
+    }
+    return ISO_NONE;
+}
+
+static bool is_of_row(const struct stream *stream, const char *finding, uint32_t row)
+{
+    char key[CELL_TEXT];
+    const char *at = strrchr(finding, ' ');
+    size_t length = strlen(cell_key_of(stream->world, row, key));
+    return at && !strncmp(at + 1, key, length) && (!at[1 + length] || at[1 + length] == '#');
+}
+
+static bool has(const struct cell_found *found, const char *text)
+{
+    for (uint32_t i = 0; i < found->count; i++)
+        if (!strcmp(found->list[i], text))
+            return true;
+    return false;
+}
+
+/* Nothing counts the rows of some sources; then a row that was lost is what its record and the rows behind it say, and
+ * without a record it is as if it had never been. */
+static bool is_of_lost_row(const struct stream *stream, const char *finding)
+{
+    for (uint32_t t = 0; t < stream->world->count; t++)
+        for (uint32_t row = 0; row < stream->world->rows; row++) {
+            const struct arrived *arrived = &stream->arrived[t];
+            if (!arrived->lost[row] || arrived->end || !is_of_row(stream, finding, row))
+                continue;
+            if (!strncmp(finding, "CDC ", 4) || !arrived->record)
+                return true;
+        }
+    return false;
+}
+
+/* Whether every row came that the lie may be measured by, and what shows that no other comes. */
+static bool must_find(const struct stream *stream, const char *finding)
+{
+    const struct cell_world *world = stream->world;
+    uint32_t t = transaction_of(stream, finding);
+    if (t == ISO_NONE || !stream->arrived[t].record || !stream->drained)
+        return false;
+    const struct cell_transaction *liar = &world->list[t];
+    bool passed = false, counts = cell_is_of(world, "debezium");
+    if (liar->writes && !is_told(stream, t))
+        return false;
+    for (uint32_t row = 0; row < world->rows; row++)
+        if (counts && world->initial[row].exists && !stream->initial[row])
+            return false;
+    for (uint32_t w = 0; w < world->count; w++) {
+        bool whole = is_told(stream, w);
+        if (!is_writer(stream, w))
+            continue;
+        if (world->list[w].cts < liar->sts && !whole)
+            return false;
+        if (world->list[w].cts < liar->cts && !whole) /* its own place is behind them */
+            return false;
+        if (stream->arrived[w].begin != stream->arrived[w].has_begin) /* perhaps the stream began behind it */
+            return false;
+        passed |= world->list[w].cts > liar->sts && stream->arrived[w].end && whole;
+    }
+    for (uint32_t p = 0; p < stream->partitions && !counts; p++)
+        if (stream->is_stream[p] && (cell_is_of(world, "ticdc") ? stream->promised[p] < world->base + liar->sts
+                                                                : stream->farthest[p] <= liar->sts))
+            return false;
+    return passed || !counts;
+}
+
+static bool anything_gone(const struct stream *stream)
+{
+    for (uint32_t i = 0; i < stream->count; i++)
+        if (stream->parcels[i].gone)
+            return true;
+    return false;
+}
+
+static void fail(struct stream *stream, const char *what, const char *which)
+{
+    if (!stream->world->failure[0])
+        snprintf(stream->world->failure, sizeof stream->world->failure, "%s: %.900s", what, which);
+}
+
+static bool has_nothing_to_judge(const struct stream *stream)
+{
+    const struct cell_world *world = stream->world;
+    for (uint32_t t = 0; t < world->count; t++) {
+        for (uint32_t i = 0; i < world->list[t].operation_count && world->list[t].cts; i++) {
+            const struct cell_operation *operation = &world->list[t].operations[i];
+            bool replaces = cell_writes(operation) && operation->kind != CELL_INSERT &&
+                            (operation->before.v != operation->after.v || operation->before.w != operation->after.w);
+            if (world->format->alone ? replaces : stream->arrived[t].record && !cell_writes(operation))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void compare(struct stream *stream)
+{
+    const struct cell_world *world = stream->world;
+    for (uint32_t i = 0; i < world->found.count; i++)
+        if (!has(&world->expected, world->found.list[i]) && !is_of_lost_row(stream, world->found.list[i]))
+            fail(stream, "accusation", world->found.list[i]);
+    for (uint32_t i = 0; i < world->expected.count; i++) {
+        bool found = has(&world->found, world->expected.list[i]);
+        stream->all.lies++;
+        stream->all.found += found;
+        if (!found && must_find(stream, world->expected.list[i]))
+            fail(stream, "lie not found", world->expected.list[i]);
+    }
+    const char *why = cannot_hold(stream);
+    if (stream->outcome == ISO_OK && why)
+        fail(stream, "silence", why);
+    bool nothing = stream->reason &&
+                   (!strcmp(stream->reason, "nothing-judged") || !strcmp(stream->reason, "no-reads")) &&
+                   has_nothing_to_judge(stream);
+    if (stream->drained && !anything_gone(stream) && !world->expected.count && stream->outcome != ISO_OK && !nothing)
+        fail(stream, "whole, and not judged", stream->reason ? stream->reason : "?");
+    stream->all.doubted += world->doubted.count;
+    stream->all.held += stream->outcome == ISO_OK;
+    stream->all.violated += stream->outcome == ISO_VIOLATED;
+    stream->all.undecided += stream->outcome == ISO_UNDECIDED;
+}
+
+/* ---- the run ---- */
+
+static struct iso_pipeline *open_again(void *context)
+{
+    return cell_open_pipeline(context);
+}
+
+static void give(struct stream *stream, struct iso_pipeline **pipeline, struct iso_error *error)
+{
+    struct cell_world *world = stream->world;
+    struct random *random = &world->random;
+    struct iso_message batch[BATCH];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < stream->count; i++) {
+        struct iso_message *message = &stream->parcels[i].message;
+        message->input = iso_inputs_number(iso_pipeline_inputs(*pipeline), message->topic, strlen(message->topic),
+                                           message->partition);
+        iso_pipeline_declare(*pipeline, message->input, 0);
+    }
+    for (uint32_t i = 0; i <= stream->count && error->status == ISO_OK; i++) {
+        if (i < stream->count && !stream->parcels[i].gone) {
+            const struct iso_message *message = &stream->parcels[i].message;
+            if (getenv("SHOW_FEED"))
+                printf("# %s/%d %.*s\n", message->topic, (int)message->partition, (int)message->payload.size,
+                       (const char *)message->payload.data);
+            batch[count++] = *message;
+        }
+        if (!count || (count < BATCH && i < stream->count && !random_percent(random, 25)))
+            continue;
+        iso_pipeline_feed(*pipeline, batch, count, 0, error);
+        count = 0;
+        if (error->status == ISO_OK && random_percent(random, 4)) {
+            *pipeline = test_restored(*pipeline, open_again, world, error);
+            stream->all.restored++;
+        }
+    }
+}
+
+static void check_books(struct stream *stream, const struct iso_pipeline *pipeline)
+{
+    struct iso_books books;
+    struct iso_text text = {0};
+    iso_pipeline_books(pipeline, &books);
+    if (!books.balanced) {
+        iso_books_imbalance_text(&books, &text);
+        iso_text_put_bytes(&text, "", 1);
+        fail(stream, "books", text.bytes);
+    }
+    iso_text_release(&text);
+}
+
+static void judge(struct stream *stream)
+{
+    struct iso_error error = {.status = ISO_OK};
+    struct iso_pipeline *pipeline = cell_open_pipeline(stream->world);
+    cell_set_initial(stream->world, pipeline);
+    give(stream, &pipeline, &error);
+    stream->drained = random_percent(&stream->world->random, 75);
+    if (error.status == ISO_OK && stream->drained)
+        iso_pipeline_end(pipeline, 0, &error);
+    if (error.status != ISO_OK) {
+        fail(stream, "error", error.text);
+        stream->outcome = error.status;
+    } else {
+        check_books(stream, pipeline);
+        stream->outcome = iso_pipeline_outcome(pipeline, false, &stream->reason);
+    }
+    iso_pipeline_free(pipeline);
+}
+
+/* The smallest stream of each kind of failure. */
+struct worst {
+    uint32_t count;
+    struct {
+        char what[CELL_TEXT];
+        uint32_t parcels;
+        uint64_t seed, count;
+    } list[32];
+};
+
+/* "accusation: CDC" of "accusation: CDC 3 public.t0/1". */
+static void kind_of(const char *failure, char what[CELL_TEXT])
+{
+    const char *colon = strchr(failure, ':');
+    bool names = colon && (!strncmp(failure, "acc", 3) || !strncmp(failure, "lie", 3));
+    snprintf(what, CELL_TEXT, "%.*s",
+             names ? (int)(colon + 2 - failure + (long)strcspn(colon + 2, " ")) : CELL_TEXT - 1, failure);
+}
+
+static void note(struct worst *worst, const struct stream *stream, uint64_t seed)
+{
+    char what[CELL_TEXT];
+    uint32_t i = 0;
+    kind_of(stream->world->failure, what);
+    while (i < worst->count && strcmp(worst->list[i].what, what))
+        i++;
+    if (i == sizeof worst->list / sizeof *worst->list)
+        return;
+    if (i == worst->count) {
+        worst->count++;
+        strcpy(worst->list[i].what, what);
+        worst->list[i].parcels = UINT32_MAX;
+    }
+    worst->list[i].count++;
+    if (stream->count < worst->list[i].parcels) {
+        worst->list[i].parcels = stream->count;
+        worst->list[i].seed = seed;
+    }
+}
+
+static void report(const struct stream *stream, uint64_t seed, uint64_t alike)
+{
+    static const char *const parts[] = {"other", "initial", "row", "BEGIN", "END", "record", "promise"};
+    const struct cell_world *world = stream->world;
+    printf("not ok - %s, seed %" PRIu64 ": %s (%" PRIu64 " like it)\n", world->format->name, seed, world->failure,
+           alike);
+    printf("# again: SHOW_LINES=1 SHOW_FEED=1 build/tests/property/extent --format %s --streams 1 --seed %" PRIu64
+           "%s%s\n",
+           world->format->name, seed, stream->only ? " --damage " : "", stream->only ? stream->only : "");
+    for (int d = 0; d < DAMAGES; d++)
+        if (stream->damaged[d])
+            printf("# %s\n", damage_names[d]);
+    for (uint32_t i = 0; i < world->doubted.count; i++)
+        printf("# doubtful: %s\n", world->doubted.list[i]);
+    printf("# %s, outcome %d, %s\n", stream->drained ? "drained" : "interrupted", (int)stream->outcome,
+           stream->reason ? stream->reason : "-");
+    for (uint32_t i = 0; i < world->expected.count; i++)
+        printf("# lie: %s\n", world->expected.list[i]);
+    for (uint32_t i = 0; i < world->found.count; i++)
+        printf("# found: %s\n", world->found.list[i]);
+    for (uint32_t row = 0; row < world->rows; row++)
+        printf("# row %u: %s\n", row + 1, world->initial[row].exists ? "initial" : "-");
+    for (uint32_t i = 0; i < stream->count; i++) {
+        const struct parcel *parcel = &stream->parcels[i];
+        const struct feed_tag *tag = &parcel->tag;
+        printf("# %s %s/%d %s", parcel->gone ? parcel->cut ? "CUT " : "GONE" : "    ", parcel->message.topic,
+               (int)parcel->message.partition, parts[tag->part]);
+        if (is_sent(parcel) || tag->part == FEED_RECORD)
+            printf(" T%u[%" PRIu64 ",%" PRIu64 "]", tag->transaction + 1, world->list[tag->transaction].sts,
+                   world->list[tag->transaction].cts);
+        if (tag->part == FEED_ROW || tag->part == FEED_SNAPSHOT_ROW)
+            printf(" row %u", tag->key + 1);
+        if (tag->part == FEED_PROMISE)
+            printf(" %" PRIu64, tag->promise - world->base);
+        if (tag->part == FEED_RECORD)
+            printf(" %s", stream->lines[tag->transaction]);
+        printf("\n");
+    }
+}
+
+static bool run(struct stream *stream, uint64_t seed)
+{
+    struct cell_world *world = stream->world;
+    world->random = (struct random){seed * 7919 + 17};
+    world->expected.count = world->found.count = world->doubted.count = 0;
+    world->failure[0] = 0;
+    world->now = 10;
+    world->tables = 1 + random_below(&world->random, 3);
+    world->rows = world->tables * (1 + random_below(&world->random, CELL_ROWS / world->tables));
+    world->base = cell_is_of(world, "yugabyte") ? FEED_YUGABYTE_TIME : 1000;
+    world->lies = !world->format->alone && random_percent(&world->random, 30);
+    feed_init(&stream->feed);
+    stream->reason = NULL;
+    cell_execute(world);
+    cell_lie(world, 3);
+    if (!world->format->alone)
+        cell_expect(world);
+    stream->lines = iso_allocate_zeroed(world->count + 1u, sizeof *stream->lines);
+    stream->arrived = iso_allocate_zeroed(world->count + 1u, sizeof *stream->arrived);
+    if (!cell_write_feed(world, &stream->feed))
+        fail(stream, "feed", "it cannot carry this");
+    load(stream);
+    damage(stream);
+    count_arrived(stream);
+    judge(stream);
+    compare(stream);
+    return !world->failure[0];
+}
+
+static void release(struct stream *stream)
+{
+    for (uint32_t t = 0; t < stream->world->count; t++)
+        free(stream->lines[t]);
+    iso_free(stream->lines);
+    iso_free(stream->arrived);
+    iso_free(stream->parcels);
+    feed_release(&stream->feed);
+}
+
+static bool run_format(const struct cell_format *format, const char *only, uint64_t streams, uint64_t seed,
+                       uint64_t reports)
+{
+    struct stream *stream = iso_allocate_zeroed(1, sizeof *stream);
+    struct worst worst = {0};
+    uint64_t failed = 0;
+    stream->world = cell_world_new(format, TRANSACTIONS);
+    stream->only = only;
+    for (uint64_t i = 0; i < streams; i++) {
+        if (!run(stream, seed + i)) {
+            failed++;
+            note(&worst, stream, seed + i);
+        }
+        release(stream);
+    }
+    for (uint32_t i = 0; i < worst.count && i < reports; i++) {
+        run(stream, worst.list[i].seed);
+        report(stream, worst.list[i].seed, worst.list[i].count);
+        release(stream);
+    }
+    printf("# %s: %" PRIu64 " hold, %" PRIu64 " undecided, %" PRIu64 " violated; %" PRIu64 " of %" PRIu64
+           " lies found; %" PRIu64 " doubtful; %" PRIu64 " restored\n",
+           format->name, stream->all.held, stream->all.undecided, stream->all.violated, stream->all.found,
+           stream->all.lies, stream->all.doubted, stream->all.restored);
+    printf("%s - %s: %" PRIu64 " of %" PRIu64 " streams are judged as far as they came\n", failed ? "not ok" : "ok",
+           format->name, streams - failed, streams);
+    cell_world_free(stream->world);
+    iso_free(stream);
+    return !failed;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t streams = 400, seed = 1, reports = MAX_REPORTS;
+    const char *only = NULL, *damages = NULL;
+    bool good = true;
+    const struct argument known[] = {{"--streams", .number = &streams}, {"--seed", .number = &seed},
+                                     {"--format", .text = &only},       {"--damage", .text = &damages},
+                                     {"--reports", .number = &reports}, {0}};
+    if (!arguments_read(known, argc, argv))
+        return 2;
+    for (const struct cell_format *format = cell_formats; format->name; format++)
+        if (!only || !strcmp(only, format->name))
+            good &= run_format(format, damages, streams, seed, reports);
+    return good ? 0 : 1;
+}
