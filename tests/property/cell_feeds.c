@@ -21,7 +21,7 @@ enum { TRANSACTIONS = 24, ROWS = 4, TABLES = 2, MAX_REPORTS = 3 };
 static uint32_t print_records(struct cell_world *world, char *lines[TRANSACTIONS])
 {
     uint32_t count = 0;
-    for (uint32_t t = 0; t < world->count && !world->format->alone; t++) {
+    for (uint32_t t = 0; t < world->count && !world->format->alone && !world->format->in_band; t++) {
         size_t size;
         if (world->list[t].withheld)
             continue;
@@ -161,7 +161,8 @@ static bool run_format(const struct cell_format *format, uint64_t histories, uin
             report(world, seed + i);
             failed++;
         }
-    bool occurred = (format->alone || (world->violated && world->adopted && world->of_queries)) && world->repeats;
+    bool occurred = (format->alone || world->violated) &&
+                    (format->alone || format->registers || (world->adopted && world->of_queries)) && world->repeats;
     printf("# %s: %" PRIu64 " violated, %" PRIu64 " writes left to the stream, %" PRIu64 " queries, %" PRIu64
            " of them lies, %" PRIu64 " repeats\n",
            format->name, world->violated, world->adopted, world->queries, world->of_queries, world->repeats);

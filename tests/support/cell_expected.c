@@ -19,6 +19,16 @@ static void put_cell(struct cell_world *world, struct iso_history *history, enum
         iso_history_set_lock(history);
 }
 
+static void put_register(struct cell_world *world, struct iso_history *history, enum iso_operation_kind kind,
+                         uint32_t row, const struct cells *cells, bool lock)
+{
+    char key[CELL_TEXT];
+    iso_history_operation(history, kind, cell_atom(history, cell_key_of(world, row, key)),
+                          cells->exists ? cell_atom_of(world, history, false, cells->v) : ISO_ABSENT);
+    if (lock)
+        iso_history_set_lock(history);
+}
+
 static void put_row(struct cell_world *world, struct iso_history *history, enum iso_operation_kind kind, uint32_t row,
                     bool exists, bool lock)
 {
@@ -43,8 +53,14 @@ static void tell_write(struct cell_world *world, struct iso_history *history, co
     bool insert = operation->kind == CELL_INSERT, update = operation->kind == CELL_UPDATE, lists = !foreign;
     bool changes_v = operation->before.v != operation->after.v, changes_w = operation->before.w != operation->after.w;
     bool columns_only = cell_is_of(world, "yugabyte") && update;
-    if (!cell_has_row(world, operation))
+    if (!cell_has_row(world, operation) &&
+        (foreign || !world->format->registers)) /* a record tells of it, if it lists values */
         return;
+    if (world->format->registers) {
+        put_register(world, history, operation->kind == CELL_DELETE ? ISO_DELETE : ISO_WRITE, row, &operation->after,
+                     foreign);
+        return;
+    }
     if (operation->kind == CELL_DELETE) {
         put_row(world, history, ISO_DELETE, row, false, foreign);
         return;
@@ -60,6 +76,10 @@ static void tell_write(struct cell_world *world, struct iso_history *history, co
 
 static void tell_read(struct cell_world *world, struct iso_history *history, const struct cell_operation *operation)
 {
+    if (world->format->registers) {
+        put_register(world, history, ISO_READ, operation->row, &operation->seen, false);
+        return;
+    }
     put_row(world, history, ISO_READ, operation->row, operation->seen.exists, false);
     if (operation->seen.exists && operation->lists_v)
         put_cell(world, history, ISO_READ, operation->row, false, operation->seen.v, false);
@@ -97,11 +117,12 @@ static void tell_transaction(struct cell_world *world, struct iso_history *histo
     char name[CELL_TEXT], foreign[CELL_TEXT];
     bool withheld = transaction->withheld;
     cell_name_of(world, t, name);
-    uint64_t id = cell_is_of(world, "debezium") ? CELL_FIRST_XID + t
+    uint64_t id = world->format->binlog           ? world->base + transaction->cts
+                  : cell_is_of(world, "debezium") ? CELL_FIRST_XID + t
                   : world->format->protocol && world->format->protocol[0] != 'c' && world->format->protocol[0] != 'o'
                       ? world->base + transaction->sts
                       : world->base + transaction->cts;
-    snprintf(foreign, sizeof foreign, "cdc:%" PRIu64, id);
+    snprintf(foreign, sizeof foreign, world->format->binlog ? "cdc:0-1-%" PRIu64 : "cdc:%" PRIu64, id);
     iso_history_begin(history, cell_atom(history, withheld ? foreign : name),
                       cell_atom(history, withheld ? foreign : name), ISO_COMMITTED, iso_origin(0, t + 1));
     iso_history_set_sts(
@@ -174,19 +195,7 @@ void cell_expect(struct cell_world *world)
     iso_history_init(&history);
     iso_history_input(&history, "told");
     history.clock = ISO_CLOCK_SCALAR;
-    for (uint32_t row = 0; row < world->rows; row++) {
-        char key[CELL_TEXT], cell[CELL_TEXT * 2];
-        if (!world->initial[row].exists)
-            continue;
-        iso_history_initial(&history, cell_atom(&history, cell_key_of(world, row, key)), cell_atom(&history, "true"),
-                            false);
-        snprintf(cell, sizeof cell, "%s#v", key);
-        iso_history_initial(&history, cell_atom(&history, cell),
-                            cell_atom_of(world, &history, false, world->initial[row].v), false);
-        snprintf(cell, sizeof cell, "%s#%s", key, cell_second_column(world));
-        iso_history_initial(&history, cell_atom(&history, cell),
-                            cell_atom_of(world, &history, true, world->initial[row].w), false);
-    }
+    cell_tell_initial(world, &history);
     for (uint32_t t = 0; t < world->count; t++)
         if (world->list[t].cts)
             tell_transaction(world, &history, t);

@@ -8,8 +8,11 @@
 
 const char *cell_key_of(const struct cell_world *world, uint32_t row, char key[CELL_TEXT])
 {
-    snprintf(key, CELL_TEXT, cell_is_of(world, "ticdc") ? "test.t%u/%u" : "public.t%u/%u", row % world->tables,
-             row + 1);
+    snprintf(key, CELL_TEXT,
+             cell_is_of(world, "ticdc")    ? "test.t%u/%u"
+             : cell_is_of(world, "dgraph") ? "p%u/0x%x"
+                                           : "public.t%u/%u",
+             row % world->tables, row + 1);
     return key;
 }
 
@@ -50,6 +53,8 @@ void cell_name_of(const struct cell_world *world, uint32_t t, char name[CELL_TEX
 {
     if (cell_is_of(world, "yugabyte"))
         feed_yugabyte_id(t, name);
+    else if (world->format->binlog && world->list[t].cts && world->list[t].writes)
+        snprintf(name, CELL_TEXT, "0-1-%" PRIu64, world->base + world->list[t].cts);
     else
         snprintf(name, CELL_TEXT, "%u", t + 1);
 }
@@ -105,6 +110,14 @@ static void print_operation(const struct cell_world *world, FILE *file, const st
     }
     static const char letters[] = "rwwd";
     cell_key_of(world, operation->row, key);
+    if (world->format->registers) {
+        const struct cells *cells = operation->kind == CELL_READ ? &operation->seen : &operation->after;
+        fprintf(file, "{\"t\":\"%c\",\"k\":\"%s\"", letters[operation->kind], key);
+        if (operation->kind != CELL_DELETE)
+            fprintf(file, cells->exists ? ",\"v\":%d" : ",\"v\":null", cells->v);
+        fprintf(file, "}");
+        return;
+    }
     fprintf(file, "{\"t\":\"%c\",\"row\":\"%s\"", letters[operation->kind], key);
     if (operation->kind == CELL_READ && !operation->seen.exists)
         fprintf(file, ",\"v\":null");
@@ -123,7 +136,14 @@ void cell_print_record(const struct cell_world *world, FILE *file, uint32_t t)
     char name[CELL_TEXT];
     cell_name_of(world, t, name);
     fprintf(file, "{\"tid\":\"%s\",\"sid\":\"%s\"", name, name);
-    if (cell_is_of(world, "debezium")) {
+    if (world->format->binlog) {
+        uint64_t seen = world->base;
+        for (uint32_t other = 0; other < world->count; other++)
+            if (world->list[other].writes && world->list[other].cts < transaction->sts &&
+                world->base + world->list[other].cts > seen)
+                seen = world->base + world->list[other].cts;
+        fprintf(file, ",\"snapshot\":\"0-1-%" PRIu64 "\"", seen);
+    } else if (cell_is_of(world, "debezium")) {
         if (transaction->writes)
             fprintf(file, ",\"xid\":%u", CELL_FIRST_XID + t);
         fprintf(file, ",\"snapshot\":\"%" PRIu64 ":%" PRIu64 ":", transaction->xmin, transaction->xmax);

@@ -5,33 +5,47 @@
 
 #include "base/memory.h"
 #include "connectors/debezium/debezium.h"
+#include "connectors/dgraph/dgraph.h"
 #include "connectors/history/record.h"
 #include "connectors/ticdc/ticdc.h"
 #include "connectors/yugabyte/yugabyte.h"
+#include "tests/support/feed_dgraph.h"
 #include "tests/support/feed_ticdc.h"
 #include "tests/support/feed_yugabyte.h"
 
 const struct cell_format cell_formats[] = {
-    {"debezium-json", "debezium", NULL, FEED_JSON, false, false},
-    {"debezium-json-schemas", "debezium", NULL, FEED_JSON_SCHEMAS, false, false},
-    {"debezium-avro", "debezium", NULL, FEED_AVRO, false, false},
-    {"debezium-protobuf", "debezium", NULL, FEED_PROTOBUF, false, false},
-    {"mariadb-alone", "debezium", NULL, FEED_JSON, true, true},
-    {"mariadb-avro-alone", "debezium", NULL, FEED_AVRO, true, true},
-    {"ticdc-canal-json", "ticdc", "canal-json", FEED_JSON, false, false},
-    {"ticdc-open-protocol", "ticdc", "open-protocol", FEED_JSON, false, false},
-    {"ticdc-simple", "ticdc", "simple", FEED_JSON, false, false},
-    {"ticdc-debezium", "ticdc", "debezium", FEED_JSON, false, false},
-    {"ticdc-alone", "ticdc", "canal-json", FEED_JSON, true, false},
-    {"yugabyte", "yugabyte", NULL, FEED_JSON, false, false},
-    {"yugabyte-alone", "yugabyte", NULL, FEED_JSON, true, false},
-    {NULL},
+    {.name = "debezium-json", .kind = "debezium"},
+    {.name = "debezium-json-schemas", .kind = "debezium", .encoding = FEED_JSON_SCHEMAS},
+    {.name = "debezium-avro", .kind = "debezium", .encoding = FEED_AVRO},
+    {.name = "debezium-protobuf", .kind = "debezium", .encoding = FEED_PROTOBUF},
+    {.name = "debezium-values", .kind = "debezium", .registers = true},
+    {.name = "debezium-no-metadata", .kind = "debezium", .no_metadata = true},
+    {.name = "debezium-in-band", .kind = "debezium", .registers = true, .in_band = true},
+    {.name = "mariadb", .kind = "debezium", .binlog = true},
+    {.name = "mariadb-values", .kind = "debezium", .binlog = true, .registers = true},
+    {.name = "mariadb-no-metadata", .kind = "debezium", .binlog = true, .no_metadata = true},
+    {.name = "mariadb-alone", .kind = "debezium", .alone = true, .binlog = true},
+    {.name = "mariadb-avro-alone", .kind = "debezium", .encoding = FEED_AVRO, .alone = true, .binlog = true},
+    {.name = "ticdc-canal-json", .kind = "ticdc", .protocol = "canal-json"},
+    {.name = "ticdc-open-protocol", .kind = "ticdc", .protocol = "open-protocol"},
+    {.name = "ticdc-simple", .kind = "ticdc", .protocol = "simple"},
+    {.name = "ticdc-debezium", .kind = "ticdc", .protocol = "debezium"},
+    {.name = "ticdc-values", .kind = "ticdc", .protocol = "canal-json", .registers = true},
+    {.name = "ticdc-alone", .kind = "ticdc", .protocol = "canal-json", .alone = true},
+    {.name = "yugabyte", .kind = "yugabyte"},
+    {.name = "yugabyte-values", .kind = "yugabyte", .registers = true},
+    {.name = "yugabyte-alone", .kind = "yugabyte", .alone = true},
+    {.name = "dgraph", .kind = "dgraph", .registers = true},
+    {.name = "dgraph-one-group", .kind = "dgraph", .registers = true, .one_group = true},
+    {.name = NULL},
 };
 
-/* Rows as "V|W". */
-static iso_atom row_text(struct iso_history *history, const struct cells *cells)
+/* "V|W". */
+static iso_atom row_text(const struct cell_world *world, struct iso_history *history, const struct cells *cells)
 {
     char text[CELL_TEXT], v[16] = "~", w[16] = "~";
+    if (world->format->registers)
+        return cell_atom_of(world, history, false, cells->v);
     if (cells->v != CELL_NULL)
         snprintf(v, sizeof v, "%d", cells->v);
     if (cells->w != CELL_NULL)
@@ -51,15 +65,86 @@ static void tell_rows(const struct iso_history *history, struct feed *feed)
             continue;
         const char *key = iso_atom_text(&history->atoms, history->key_atom[tag->key], buffer, &length);
         snprintf(digits, sizeof digits, "%.*s", (int)length, key);
-        tag->key = (uint32_t)atoi(strchr(digits, '/') + 1) - 1;
+        tag->key = (uint32_t)strtoul(strchr(digits, '/') + 1, NULL, 0) - 1;
     }
+}
+
+bool cell_has_counts(const struct cell_world *world)
+{
+    return cell_is_of(world, "debezium") && !world->format->no_metadata;
+}
+
+static bool write_debezium(struct cell_world *world, struct feed *feed, const struct iso_history *history,
+                           const uint64_t *commits)
+{
+    struct random *random = &world->random;
+    struct feed_debezium_options options = {.seed = random_bits(random),
+                                            .format = world->format->encoding,
+                                            .binlog = world->format->binlog,
+                                            .cells = !world->format->registers,
+                                            .metadata = !world->format->no_metadata,
+                                            .in_band = world->format->in_band,
+                                            .snapshot = true,
+                                            .partitions = 1 + random_below(random, 3),
+                                            .restarts = random_below(random, 3),
+                                            .first_xid = CELL_FIRST_XID,
+                                            .commits = commits};
+    return feed_debezium_write(feed, history, &options);
+}
+
+static bool write_ticdc(struct cell_world *world, struct feed *feed, const struct iso_history *history,
+                        const uint64_t *commits)
+{
+    struct random *random = &world->random;
+    struct feed_ticdc_options options = {.seed = random_bits(random),
+                                         .format = world->format->protocol,
+                                         .topic = "ticdc",
+                                         .partitions = 1 + random_below(random, 3),
+                                         .restarts = random_below(random, 3),
+                                         .every = 1 + random_below(random, 4),
+                                         .start_ts = true,
+                                         .cells = !world->format->registers,
+                                         .drops_unchanged = true,
+                                         .commits = commits};
+    return feed_ticdc_write(feed, history, &options);
+}
+
+static bool write_yugabyte(struct cell_world *world, struct feed *feed, const struct iso_history *history,
+                           const uint64_t *commits)
+{
+    struct random *random = &world->random;
+    struct feed_yugabyte_options options = {.seed = random_bits(random),
+                                            .tablets = 1 + random_below(random, 3),
+                                            .restarts = random_below(random, 3),
+                                            .commits = commits};
+    return feed_yugabyte_write(feed, history, &options);
+}
+
+static bool write_dgraph(struct cell_world *world, struct feed *feed, const struct iso_history *history,
+                         const uint64_t *commits)
+{
+    struct random *random = &world->random;
+    struct feed_dgraph_options options = {.seed = random_bits(random),
+                                          .topic = "dgraph-cdc",
+                                          .groups = world->format->one_group ? 1 : 1 + random_below(random, 2),
+                                          .restarts = random_below(random, 4),
+                                          .commits = commits};
+    return feed_dgraph_write(feed, history, &options);
+}
+
+static bool write(struct cell_world *world, struct feed *feed, const struct iso_history *history,
+                  const uint64_t *commits)
+{
+    return cell_is_of(world, "debezium")   ? write_debezium(world, feed, history, commits)
+           : cell_is_of(world, "ticdc")    ? write_ticdc(world, feed, history, commits)
+           : cell_is_of(world, "yugabyte") ? write_yugabyte(world, feed, history, commits)
+                                           : write_dgraph(world, feed, history, commits);
 }
 
 bool cell_write_feed(struct cell_world *world, struct feed *feed)
 {
     struct iso_history history;
     uint64_t *commits = iso_allocate_zeroed(world->capacity, sizeof *commits);
-    struct random *random = &world->random;
     char key[CELL_TEXT];
     iso_history_init(&history);
     iso_history_input(&history, "feed");
@@ -67,56 +152,33 @@ bool cell_write_feed(struct cell_world *world, struct feed *feed)
     for (uint32_t row = 0; row < world->rows; row++)
         if (world->initial[row].exists)
             iso_history_initial(&history, cell_atom(&history, cell_key_of(world, row, key)),
-                                row_text(&history, &world->initial[row]), false);
+                                row_text(world, &history, &world->initial[row]), false);
     for (uint32_t t = 0; t < world->count; t++) {
         const struct cell_transaction *transaction = &world->list[t];
         char name[CELL_TEXT];
         cell_name_of(world, t, name);
-        bool committed = transaction->cts && transaction->writes;
+        bool committed = transaction->cts && (transaction->writes || world->format->in_band);
         uint64_t offset = cell_is_of(world, "yugabyte") ? 0 : world->base;
         commits[t] = committed ? offset + transaction->cts : 0;
         iso_history_begin(&history, cell_atom(&history, name), cell_atom(&history, name),
                           committed ? ISO_COMMITTED : ISO_ABORTED, iso_origin(0, t + 1));
         iso_history_set_sts(&history, (struct iso_stamp){.physical = offset + transaction->sts});
+        if (world->format->in_band)
+            iso_history_set_cts(&history, (struct iso_stamp){.physical = offset + transaction->cts});
         for (uint32_t i = 0; i < transaction->operation_count; i++) {
             const struct cell_operation *operation = &transaction->operations[i];
             if (cell_writes(operation))
                 iso_history_operation(&history, operation->kind == CELL_DELETE ? ISO_DELETE : ISO_WRITE,
                                       cell_atom(&history, cell_key_of(world, operation->row, key)),
                                       operation->kind == CELL_DELETE ? ISO_ABSENT
-                                                                     : row_text(&history, &operation->after));
+                                                                     : row_text(world, &history, &operation->after));
+            else if (world->format->in_band)
+                iso_history_operation(&history, ISO_READ, cell_atom(&history, cell_key_of(world, operation->row, key)),
+                                      operation->seen.exists ? row_text(world, &history, &operation->seen)
+                                                             : ISO_ABSENT);
         }
     }
-    uint64_t seed = random_bits(random);
-    uint32_t lanes = 1 + random_below(random, 3), restarts = random_below(random, 3);
-    bool fits =
-        cell_is_of(world, "debezium")
-            ? feed_debezium_write(feed, &history,
-                                  &(struct feed_debezium_options){.seed = seed,
-                                                                  .format = world->format->encoding,
-                                                                  .binlog = world->format->binlog,
-                                                                  .cells = true,
-                                                                  .metadata = true,
-                                                                  .snapshot = true,
-                                                                  .partitions = lanes,
-                                                                  .restarts = restarts,
-                                                                  .first_xid = CELL_FIRST_XID,
-                                                                  .commits = commits})
-        : cell_is_of(world, "ticdc")
-            ? feed_ticdc_write(feed, &history,
-                               &(struct feed_ticdc_options){.seed = seed,
-                                                            .format = world->format->protocol,
-                                                            .topic = "ticdc",
-                                                            .partitions = lanes,
-                                                            .restarts = restarts,
-                                                            .every = 1 + random_below(random, 4),
-                                                            .start_ts = true,
-                                                            .cells = true,
-                                                            .drops_unchanged = true,
-                                                            .commits = commits})
-            : feed_yugabyte_write(feed, &history,
-                                  &(struct feed_yugabyte_options){
-                                      .seed = seed, .tablets = lanes, .restarts = restarts, .commits = commits});
+    bool fits = write(world, feed, &history, commits);
     feed_finish(feed);
     tell_rows(&history, feed);
     iso_free(commits);
@@ -162,25 +224,29 @@ static enum iso_status sink(void *context, const char *line, size_t length, stru
 }
 static void add_routes(struct cell_world *world, struct iso_pipeline *pipeline, struct iso_error *error)
 {
-    static const char *const debezium[] = {"dbz.public.t0", "dbz.public.t1",   "dbz.public.t2",
-                                           "dbz.public.t3", "dbz.transaction", NULL};
-    static const char *const yugabyte[] = {"yb.public.t0", "yb.public.t1",   "yb.public.t2",
-                                           "yb.public.t3", "yb.transaction", NULL};
-    struct iso_decoder_options options = {.cells = "true", .identity = ISO_IDENTITY_FULL};
-    if (cell_is_of(world, "debezium"))
+    static const char *const topics[][7] = {
+        {"dbz.public.t0", "dbz.public.t1", "dbz.public.t2", "dbz.public.t3", "dbz.transaction", "dbz.message"},
+        {"yb.public.t0", "yb.public.t1", "yb.public.t2", "yb.public.t3", "yb.transaction"},
+        {"ticdc"},
+        {"dgraph-cdc"},
+    };
+    static const struct iso_decoder_class *const classes[] = {&iso_debezium_decoder, &iso_yugabyte_decoder,
+                                                              &iso_ticdc_decoder, &iso_dgraph_decoder};
+    struct iso_decoder_options options = {.identity = ISO_IDENTITY_FULL};
+    int kind = cell_is_of(world, "debezium")   ? 0
+               : cell_is_of(world, "yugabyte") ? 1
+               : cell_is_of(world, "ticdc")    ? 2
+                                               : 3;
+    if (kind == 0)
         options = feed_debezium_decoding(world->format->encoding);
-    if (cell_is_of(world, "ticdc"))
+    if (kind == 2)
         feed_ticdc_decoder_options(world->format->protocol, &options);
-    options.value = NULL;
-    options.cells = "true";
+    options.value = world->format->registers && kind != 3 ? "v" : NULL;
+    options.cells = world->format->registers ? NULL : "true";
     options.identity = ISO_IDENTITY_FULL;
-    const char *const *topics = cell_is_of(world, "debezium") ? debezium : yugabyte;
-    const struct iso_decoder_class *class =
-        cell_is_of(world, "debezium") ? &iso_debezium_decoder : &iso_yugabyte_decoder;
-    if (cell_is_of(world, "ticdc"))
-        iso_pipeline_route(pipeline, "ticdc", iso_ticdc_decoder.create(&options, error), false);
-    for (; !cell_is_of(world, "ticdc") && *topics; topics++)
-        iso_pipeline_route(pipeline, *topics, class->create(&options, error), false);
+    for (const char *const *topic = topics[kind]; *topic; topic++)
+        if (world->format->in_band || strcmp(*topic, "dbz.message"))
+            iso_pipeline_route(pipeline, *topic, classes[kind]->create(&options, error), false);
     iso_pipeline_route(pipeline, "clients",
                        iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, error), false);
 }
@@ -192,7 +258,8 @@ struct iso_pipeline *cell_open_pipeline(struct cell_world *world)
     iso_pipeline_options_init(&options);
     options.engine.level = ISO_SI;
     options.join.kind = world->format->kind;
-    options.join.clients = !world->format->alone;
+    options.join.clients = !world->format->alone && !world->format->in_band;
+    options.join.one_group = world->format->one_group;
     options.join.initial_known = !cell_is_of(world, "debezium") || world->format->binlog;
     options.sink = sink;
     options.sink_context = options.context = world;
@@ -206,24 +273,32 @@ struct iso_pipeline *cell_open_pipeline(struct cell_world *world)
     return pipeline;
 }
 
-/* Where no snapshot says it. */
+void cell_tell_initial(const struct cell_world *world, struct iso_history *history)
+{
+    for (uint32_t row = 0; row < world->rows; row++) {
+        const struct cells *cells = &world->initial[row];
+        char key[CELL_TEXT], cell[CELL_TEXT * 2];
+        iso_atom value = cell_atom_of(world, history, false, cells->v);
+        if (!cells->exists)
+            continue;
+        cell_key_of(world, row, key);
+        iso_history_initial(history, cell_atom(history, key),
+                            world->format->registers ? value : cell_atom(history, "true"), false);
+        if (world->format->registers)
+            continue;
+        snprintf(cell, sizeof cell, "%s#v", key);
+        iso_history_initial(history, cell_atom(history, cell), value, false);
+        snprintf(cell, sizeof cell, "%s#%s", key, cell_second_column(world));
+        iso_history_initial(history, cell_atom(history, cell), cell_atom_of(world, history, true, cells->w), false);
+    }
+}
+
 void cell_set_initial(struct cell_world *world, struct iso_pipeline *pipeline)
 {
     struct iso_history history;
-    char key[CELL_TEXT], cell[CELL_TEXT * 2];
     iso_history_init(&history);
-    for (uint32_t row = 0; row < world->rows && !cell_is_of(world, "debezium"); row++) {
-        if (!world->initial[row].exists)
-            continue;
-        iso_history_initial(&history, cell_atom(&history, cell_key_of(world, row, key)), cell_atom(&history, "true"),
-                            false);
-        for (int is_w = 0; is_w < 2; is_w++) {
-            snprintf(cell, sizeof cell, "%s#%s", key, is_w ? cell_second_column(world) : "v");
-            iso_history_initial(
-                &history, cell_atom(&history, cell),
-                cell_atom_of(world, &history, is_w, is_w ? world->initial[row].w : world->initial[row].v), false);
-        }
-    }
+    if (!cell_is_of(world, "debezium"))
+        cell_tell_initial(world, &history);
     iso_pipeline_initial(pipeline, &history);
     iso_history_release(&history);
 }

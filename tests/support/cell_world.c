@@ -33,7 +33,15 @@ bool cell_writes(const struct cell_operation *operation)
 
 static int draw_value(struct cell_world *world)
 {
+    if (world->format->registers)
+        return (int)random_below(&world->random, 6);
     return random_percent(&world->random, 15) ? CELL_NULL : (int)random_below(&world->random, 4);
+}
+
+/* Of the second column, where there is one. */
+static int draw_second(struct cell_world *world)
+{
+    return world->format->registers ? 0 : draw_value(world);
 }
 
 static void begin(struct cell_world *world, uint32_t t)
@@ -79,23 +87,24 @@ static void operate(struct cell_world *world, struct cell_transaction *transacti
     struct cells *view = &transaction->view[row];
     *operation = (struct cell_operation){.row = row, .lists_v = random_percent(random, 70), .seen = *view};
     operation->lists_w = random_percent(random, 70);
+    operation->lists_v |= world->format->registers;
     /* net changes: one write of a row for each transaction has its place */
     bool reads = random_percent(random, 45) || (!cell_is_of(world, "debezium") && wrote_row(transaction, row));
-    if (reads && random_percent(random, 40))
+    if (reads && random_percent(random, 40) && !world->format->registers)
         ask(world, transaction, operation);
     if (reads)
         return;
     operation->kind = !view->exists ? CELL_INSERT : random_percent(random, 75) ? CELL_UPDATE : CELL_DELETE;
     operation->before = *view;
     if (operation->kind == CELL_INSERT)
-        *view = (struct cells){true, draw_value(world), draw_value(world)};
+        *view = (struct cells){true, draw_value(world), draw_second(world)};
     operation->sets_v = operation->kind == CELL_INSERT || (operation->kind == CELL_UPDATE && operation->lists_v);
     operation->sets_w = operation->kind == CELL_INSERT ||
                         (operation->kind == CELL_UPDATE && (operation->lists_w || random_percent(random, 30)));
     if (operation->kind == CELL_UPDATE && operation->sets_v)
         view->v = draw_value(world);
     if (operation->kind == CELL_UPDATE && operation->sets_w)
-        view->w = draw_value(world);
+        view->w = draw_second(world);
     if (operation->kind == CELL_DELETE)
         *view = (struct cells){false, CELL_NULL, CELL_NULL};
     operation->after = *view;
@@ -164,7 +173,8 @@ static void commit(struct cell_world *world, struct cell_transaction *transactio
         changed[0] = all || operation->sets_v ? world->now : changed[0];
         changed[1] = all || operation->sets_w ? world->now : changed[1];
     }
-    transaction->withheld = random_percent(&world->random, 15) && !cell_is_of(world, "yugabyte");
+    transaction->withheld =
+        random_percent(&world->random, 15) && !cell_is_of(world, "yugabyte") && !world->format->in_band;
 }
 
 void cell_execute(struct cell_world *world)
@@ -173,7 +183,7 @@ void cell_execute(struct cell_world *world)
     for (uint32_t row = 0; row < world->rows; row++) {
         bool exists = !row || random_percent(&world->random, 50); /* one, so that there is a snapshot */
         world->initial[row] =
-            (struct cells){exists, exists ? draw_value(world) : CELL_NULL, exists ? draw_value(world) : CELL_NULL};
+            (struct cells){exists, exists ? draw_value(world) : CELL_NULL, exists ? draw_second(world) : CELL_NULL};
         world->now_of[row] = world->initial[row];
         world->changed[row][0] = world->changed[row][1] = 0;
     }
@@ -212,7 +222,7 @@ void cell_lie(struct cell_world *world, uint32_t percent)
             operation->seen.exists |= random_percent(&world->random, 30);
             if (operation->seen.exists) {
                 operation->seen.v = draw_value(world);
-                operation->seen.w = random_percent(&world->random, 50) ? draw_value(world) : operation->seen.w;
+                operation->seen.w = random_percent(&world->random, 50) ? draw_second(world) : operation->seen.w;
             }
         }
 }

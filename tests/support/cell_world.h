@@ -34,7 +34,12 @@ enum {
 struct cell_format {
     const char *name, *kind, *protocol;
     enum feed_debezium_format encoding;
-    bool alone, binlog;
+    bool alone;       /* nobody records anything */
+    bool binlog;      /* MariaDB: records are known by their GTIDs, and so are snapshots */
+    bool registers;   /* a row has one column, which is its value */
+    bool in_band;     /* records come inside their transactions; with timestamps */
+    bool no_metadata; /* no BEGIN, END and count */
+    bool one_group;   /* Dgraph's, said to the pipeline */
 };
 
 extern const struct cell_format cell_formats[]; /* a NULL name at the end */
@@ -130,13 +135,17 @@ void cell_expect(struct cell_world *world);
 
 /* ---- cell_stream.c ---- */
 
+/* Whether commits bring an END that counts their rows. */
+bool cell_has_counts(const struct cell_world *world);
+
 /* False: the feed cannot carry it. */
 bool cell_write_feed(struct cell_world *world, struct feed *feed);
 
 /* A pipeline for it, whose final violations become `found`. */
 struct iso_pipeline *cell_open_pipeline(struct cell_world *world);
 
-/* Where no snapshot says it. */
+/* What stood there before: as initial values; and to the pipeline, where no snapshot says it. */
+void cell_tell_initial(const struct cell_world *world, struct iso_history *history);
 void cell_set_initial(struct cell_world *world, struct iso_pipeline *pipeline);
 
 #endif
