@@ -58,6 +58,7 @@ struct stream {
     bool drained;
     struct arrived *arrived;
     bool initial[CELL_ROWS]; /* its snapshot row came */
+    bool ended[CELL_ROWS];   /* by table: the last row of its snapshot came */
     uint64_t promised[PARTITIONS], farthest[PARTITIONS];
     bool is_stream[PARTITIONS];
     enum iso_status outcome;
@@ -234,10 +235,13 @@ static void count_arrived(struct stream *stream)
 {
     struct cell_world *world = stream->world;
     uint32_t last[PARTITIONS] = {0};
-    bool *came = iso_allocate_zeroed(stream->feed.count + world->count + 1u, sizeof *came);
-    bool *sent = iso_allocate_zeroed(stream->feed.count + world->count + 1u, sizeof *sent);
+    uint32_t numbers = 0;
+    for (uint32_t i = 0; i < stream->feed.count; i++)
+        numbers = stream->feed.tags[i].number < numbers ? numbers : stream->feed.tags[i].number + 1;
+    bool *sent = iso_allocate_zeroed(numbers + 1u, sizeof *sent);
     memset(stream->arrived, 0, world->count * sizeof *stream->arrived);
     memset(stream->initial, 0, sizeof stream->initial);
+    memset(stream->ended, 0, sizeof stream->ended);
     memset(stream->promised, 0, sizeof stream->promised);
     memset(stream->farthest, 0, sizeof stream->farthest);
     for (uint32_t i = 0; i < stream->count; i++)
@@ -255,7 +259,7 @@ static void count_arrived(struct stream *stream)
             if (tag->part == FEED_RECORD)
                 arrived->record |= !gone;
             if (tag->part == FEED_SNAPSHOT_ROW)
-                stream->initial[tag->key] |= !gone;
+                stream->initial[tag->key] |= !gone, stream->ended[tag->key % world->tables] |= tag->ends && !gone;
             if (tag->part == FEED_PROMISE && !gone && tag->promise > *promised)
                 *promised = tag->promise;
             arrived->end |= tag->part == FEED_END && !gone;
@@ -273,13 +277,11 @@ static void count_arrived(struct stream *stream)
             arrived->of_rows++;
             arrived->sent[tag->key]++;
             if (!gone) {
-                came[number] = true;
                 arrived->rows++;
                 arrived->of[tag->key]++;
             } else
                 arrived->lost[tag->key] |= last[parcel->partition] > i;
         }
-    iso_free(came);
     iso_free(sent);
 }
 
@@ -301,6 +303,18 @@ static bool is_without_trace(const struct stream *stream, uint32_t t, uint32_t r
     return stream->arrived[t].lost[row] && !stream->arrived[t].end && !stream->arrived[t].record;
 }
 
+static bool lacks_initial(const struct stream *stream, uint32_t row)
+{
+    const struct cell_world *world = stream->world;
+    return cell_is_of(world, "debezium") && world->initial[row].exists && !stream->initial[row];
+}
+
+/* The last row of its table's snapshot came, through another partition: nothing tells that there are more. */
+static bool is_secretly_lost(const struct stream *stream, uint32_t row)
+{
+    return lacks_initial(stream, row) && stream->ended[row % stream->world->tables];
+}
+
 /* Whether the newest version of the row that operation `i` of transaction t sees has come. */
 static bool saw_what_came(const struct stream *stream, uint32_t t, uint32_t i, uint32_t row)
 {
@@ -314,7 +328,8 @@ static bool saw_what_came(const struct stream *stream, uint32_t t, uint32_t i, u
             (newest == ISO_NONE || world->list[w].cts > world->list[newest].cts))
             newest = w;
     if (newest == ISO_NONE)
-        return stream->initial[row] || !world->initial[row].exists || !cell_is_of(world, "debezium");
+        return !lacks_initial(stream, row) || is_secretly_lost(stream, row) ||
+               (world->list[t].operations[i].kind == CELL_QUERY && !world->list[t].operations[i].returned[row]);
     return stream->arrived[newest].of[row] == stream->arrived[newest].sent[row] ||
            is_without_trace(stream, newest, row);
 }
@@ -388,6 +403,9 @@ static bool has(const struct cell_found *found, const char *text)
  * without a record it is as if it had never been. */
 static bool is_of_lost_row(const struct stream *stream, const char *finding)
 {
+    for (uint32_t row = 0; row < stream->world->rows; row++)
+        if (is_secretly_lost(stream, row) && is_of_row(stream, finding, row))
+            return true;
     for (uint32_t t = 0; t < stream->world->count; t++)
         for (uint32_t row = 0; row < stream->world->rows; row++) {
             const struct arrived *arrived = &stream->arrived[t];
@@ -397,6 +415,15 @@ static bool is_of_lost_row(const struct stream *stream, const char *finding)
                 return true;
         }
     return false;
+}
+
+/* Whether an initial row of it came: of a table without any, nothing tells that it was empty. */
+static bool shows_table(const struct stream *stream, uint32_t table)
+{
+    for (uint32_t row = table; row < stream->world->rows; row += stream->world->tables)
+        if (stream->initial[row])
+            return true;
+    return !cell_is_of(stream->world, "debezium") || stream->world->format->binlog;
 }
 
 /* Whether every row came that the lie may be measured by, and what shows that no other comes. */
@@ -411,7 +438,8 @@ static bool must_find(const struct stream *stream, const char *finding)
     if (liar->writes && !is_told(stream, t))
         return false;
     for (uint32_t row = 0; row < world->rows; row++)
-        if (counts && world->initial[row].exists && !stream->initial[row])
+        if (lacks_initial(stream, row) ||
+            (is_of_row(stream, finding, row) && !shows_table(stream, row % world->tables)))
             return false;
     for (uint32_t w = 0; w < world->count; w++) {
         bool whole = is_told(stream, w);

@@ -13,6 +13,7 @@ struct feed_tag {
     uint32_t transaction; /* of the history; ISO_NONE: none's */
     uint32_t key;         /* of a row, of the history */
     uint64_t promise;     /* nothing at or below it follows */
+    bool ends;            /* a row of a snapshot: the last of its table */
     uint32_t number;      /* of a row, BEGIN or END: the same when it is sent again */
 };
 

@@ -64,7 +64,7 @@ static void advance(struct run *run, bool further)
 
 static void send_change(struct run *run, uint32_t topic, const struct feed_text *key, struct feed_change *change)
 {
-    bool streamed = !change->is_snapshot;
+    bool streamed = !change->snapshot;
     change->binlog = run->options->binlog;
     change->xid = run->xid;
     change->previous = run->previous;
@@ -110,7 +110,7 @@ static void split_value(struct feed_row *row)
         row->value.at = NULL;
 }
 
-static bool send_write(struct run *run, uint32_t key, iso_atom value, iso_atom tid, bool is_snapshot)
+static bool send_write(struct run *run, uint32_t key, iso_atom value, iso_atom tid, const char *snapshot)
 {
     const struct iso_history *history = run->history;
     char key_buffer[ISO_ATOM_TEXT_MAX], before_buffer[ISO_ATOM_TEXT_MAX], after_buffer[ISO_ATOM_TEXT_MAX],
@@ -124,13 +124,13 @@ static bool send_write(struct run *run, uint32_t key, iso_atom value, iso_atom t
     if (before == ISO_ABSENT && value == ISO_ABSENT)
         return true;
     struct feed_change change = {
-        .op = is_snapshot            ? 'r'
+        .op = snapshot               ? 'r'
               : before == ISO_ABSENT ? 'c'
               : value == ISO_ABSENT  ? 'd'
                                      : 'u',
-        .is_snapshot = is_snapshot,
+        .snapshot = snapshot,
         .table = tables[table],
-        .before = {.is_null = before == ISO_ABSENT || is_snapshot,
+        .before = {.is_null = before == ISO_ABSENT || snapshot,
                    .key = text,
                    .value = text_of(history, before, before_buffer)},
         .after = {.is_null = value == ISO_ABSENT, .key = text, .value = text_of(history, value, after_buffer)},
@@ -148,9 +148,10 @@ static bool send_write(struct run *run, uint32_t key, iso_atom value, iso_atom t
         change.before.is_null |= change.op == 'u';
         change.before.key_only = true;
     }
-    run->stream.tag.part = is_snapshot ? FEED_SNAPSHOT_ROW : FEED_ROW;
+    run->stream.tag.part = snapshot ? FEED_SNAPSHOT_ROW : FEED_ROW;
+    run->stream.tag.ends = snapshot && !strncmp(snapshot, "last", 4);
     run->stream.tag.key = key;
-    if (!is_snapshot)
+    if (!snapshot)
         run->events++;
     advance(run, run->written != UINT32_MAX && key <= run->written);
     run->written = key;
@@ -241,7 +242,7 @@ static bool send_transaction(struct run *run, uint32_t t)
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_WRITE || kind == ISO_DELETE)
             fine = send_write(run, history->key[o], kind == ISO_WRITE ? history->value[o] : ISO_ABSENT, history->tid[t],
-                              false);
+                              NULL);
         else
             fine = kind == ISO_READ;
     }
@@ -261,15 +262,39 @@ static void restart(struct run *run, uint32_t done)
     feed_stream_repeat(&run->stream, first + (run->options->metadata && random_percent(&run->random, 50)));
 }
 
+static uint32_t table_of(const struct iso_history *history, uint32_t key)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct feed_text text;
+    uint32_t table = UINT32_MAX;
+    split_key(history, key, buffer, &text, &table);
+    return table;
+}
+
+/* Table by table; the first and the last row of each say so, and the last of all. */
 static void send_snapshot(struct run *run)
 {
     const struct iso_history *history = run->history;
-    run->stream.tag.transaction = ISO_NONE;
+    uint32_t count[FEED_DEBEZIUM_TABLES] = {0}, left = history->initial_count;
     for (uint32_t i = 0; i < history->initial_count; i++)
-        if (run->options->snapshot)
-            send_write(run, history->initial_key[i], history->initial_of_key[i], ISO_ABSENT, true);
-        else
+        if (!run->options->snapshot)
             run->now[history->initial_key[i]] = history->initial_of_key[i];
+        else if (table_of(history, history->initial_key[i]) < FEED_DEBEZIUM_TABLES)
+            count[table_of(history, history->initial_key[i])]++;
+    run->stream.tag.transaction = ISO_NONE;
+    for (uint32_t table = 0; table < FEED_DEBEZIUM_TABLES; table++)
+        for (uint32_t i = 0, of_table = count[table]; i < history->initial_count && of_table; i++) {
+            if (table_of(history, history->initial_key[i]) != table)
+                continue;
+            bool begins = of_table == count[table], starts = left == history->initial_count;
+            of_table--, left--;
+            const char *snapshot = !left       ? "last"
+                                   : !of_table ? "last_in_data_collection"
+                                   : starts    ? "first"
+                                   : begins    ? "first_in_data_collection"
+                                               : "true";
+            send_write(run, history->initial_key[i], history->initial_of_key[i], ISO_ABSENT, snapshot);
+        }
     run->previous = 0; /* the first transaction of a slot knows of no other */
 }
 

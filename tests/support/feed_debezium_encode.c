@@ -83,7 +83,8 @@ static void json_source(struct iso_text *text, const struct feed_change *change)
     iso_text_put(text, "\"source\":{\"version\":\"3.7.0.Final\",\"connector\":");
     iso_text_put(text, change->binlog ? "\"mariadb\"" : "\"postgresql\"");
     iso_text_put(text, ",\"name\":\"dbz\",\"ts_ms\":1795252007426,\"snapshot\":");
-    iso_text_put(text, change->is_snapshot ? "\"true\"" : "\"false\"");
+    const char *snapshot = change->snapshot ? change->snapshot : "false";
+    iso_text_put_string(text, snapshot, strlen(snapshot));
     iso_text_put(text, change->binlog ? ",\"db\":\"public\",\"sequence\":" : ",\"db\":\"bank\",\"sequence\":");
     sequence(change, numbers);
     if (change->binlog)
@@ -269,7 +270,7 @@ static void avro_put_source(struct iso_text *text, const struct feed_change *cha
     avro_string(text, "dbz");
     avro_long(text, 1795252007426);
     avro_long(text, 0);
-    avro_string(text, change->is_snapshot ? "true" : "false");
+    avro_string(text, change->snapshot ? change->snapshot : "false");
     avro_string(text, change->binlog ? "public" : "bank");
     avro_optional(text, change->binlog ? NULL : numbers);
     avro_long(text, 1);
@@ -452,7 +453,7 @@ static void proto_source(struct iso_text *text, const struct feed_change *change
     sequence(change, numbers);
     proto_string(&part, 1, change->binlog ? "mariadb" : "postgresql");
     proto_string(&part, 2, "dbz");
-    proto_string(&part, 3, change->is_snapshot ? "true" : "false");
+    proto_string(&part, 3, change->snapshot ? change->snapshot : "false");
     proto_string(&part, 4, change->binlog ? "public" : "bank");
     if (!change->binlog) {
         proto_string(&part, 5, numbers);

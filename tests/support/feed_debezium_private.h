@@ -23,7 +23,8 @@ struct feed_row {
 
 struct feed_change {
     char op;
-    bool binlog, is_snapshot;
+    bool binlog;
+    const char *snapshot; /* which row of one; NULL: streamed */
     const char *table;
     struct feed_row before, after;
     uint32_t xid;

@@ -25,15 +25,15 @@ static void add(struct feed_stream *stream, struct feed_sent sent)
 
 void feed_stream_add(struct feed_stream *stream, const char *topic, int32_t partition, size_t key, size_t payload)
 {
-    add(stream,
-        (struct feed_sent){.topic = topic,
-                           .partition = partition,
-                           .tag = {stream->tag.part, stream->tag.transaction, stream->tag.key, 0, stream->count},
-                           .has_key = payload > key,
-                           .key = key,
-                           .key_size = payload - key,
-                           .payload = payload,
-                           .payload_size = stream->bytes.used - payload});
+    add(stream, (struct feed_sent){.topic = topic,
+                                   .partition = partition,
+                                   .tag = {stream->tag.part, stream->tag.transaction, stream->tag.key, 0,
+                                           stream->tag.ends, stream->count},
+                                   .has_key = payload > key,
+                                   .key = key,
+                                   .key_size = payload - key,
+                                   .payload = payload,
+                                   .payload_size = stream->bytes.used - payload});
 }
 
 void feed_stream_add_tombstone(struct feed_stream *stream)
