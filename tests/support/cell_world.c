@@ -177,9 +177,29 @@ static void commit(struct cell_world *world, struct cell_transaction *transactio
         random_percent(&world->random, 15) && !cell_is_of(world, "yugabyte") && !world->format->in_band;
 }
 
+/* Nothing that came before it can be missing, once it has come. */
+static void close(struct cell_world *world)
+{
+    struct cell_transaction *transaction = &world->list[world->count];
+    begin(world, world->count++);
+    for (uint32_t row = 0; row < world->tables; row++) {
+        struct cell_operation *operation = &transaction->operations[transaction->operation_count++];
+        struct cells *view = &transaction->view[row];
+        bool exists = view->exists;
+        *operation = (struct cell_operation){.kind = exists ? CELL_UPDATE : CELL_INSERT, .row = row, .before = *view};
+        operation->lists_v = operation->lists_w = operation->sets_v = operation->sets_w = true;
+        *view = (struct cells){true, exists && view->v != CELL_NULL ? view->v + 1 : 0, 0};
+        operation->after = *view;
+    }
+    transaction->writes = true;
+    transaction->is_active = false;
+    transaction->cts = ++world->now;
+    apply(world, transaction);
+}
+
 void cell_execute(struct cell_world *world)
 {
-    uint32_t begun = 0, active = 0, wanted = 3 + random_below(&world->random, world->capacity - 3);
+    uint32_t begun = 0, active = 0, wanted = 3 + random_below(&world->random, world->capacity - 4);
     for (uint32_t row = 0; row < world->rows; row++) {
         bool exists = !row || random_percent(&world->random, 50); /* one, so that there is a snapshot */
         world->initial[row] =
@@ -202,6 +222,8 @@ void cell_execute(struct cell_world *world)
                 active--, commit(world, &world->list[t]);
         }
     }
+    if (world->closed)
+        close(world);
 }
 
 /* Reads of what was not there, or is not what a client reads. */

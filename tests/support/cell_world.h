@@ -84,6 +84,7 @@ struct cell_world {
     struct random random;
     uint32_t tables, rows, capacity; /* rows take turns among the tables; at most so many transactions */
     bool lies, conflicts;            /* reads do; the database lets writers of one row overlap */
+    bool closed;                     /* behind all others a transaction commits that writes */
 
     uint64_t base; /* of timestamps */
     uint64_t now;
