@@ -99,6 +99,15 @@ static bool lacks_start(const struct iso_pipeline *pipeline, const struct iso_pi
            (stats->join.readers_without_start && !pipeline->options.seeks_order);
 }
 
+/* Whether a final violation stands that is doubtful; what it is doubtful for may have no reason of its own. */
+static bool has_doubtful(const struct iso_pipeline_stats *stats)
+{
+    uint64_t doubted = 0;
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
+        doubted += stats->doubted[axiom];
+    return doubted > 0;
+}
+
 static const char *reason_of(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
                              const struct iso_books *books, bool allow_unjudged)
 {
@@ -121,6 +130,8 @@ static const char *reason_of(const struct iso_pipeline *pipeline, const struct i
         return "retention";
     if (engine->closed_early && stats->final_doubtful)
         return "memory";
+    if (has_doubtful(stats))
+        return "contradiction";
     reason = allow_unjudged ? NULL : iso_unjudged_largest(stats->unjudged);
     return reason ? reason : reason_of_little(pipeline, stats, books);
 }
