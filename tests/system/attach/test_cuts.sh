@@ -14,7 +14,7 @@ cut_some() {
     [ "$status" != 2 ] || return 0
     # shellcheck disable=SC2086 # options are words
     (cd "$folder" && "$attach/cuts.py" "$capture" "$count" "${SEED:-1}" $options) >"$scratch/cuts" 2>&1
-    conclude $? "$name, cut" "$scratch/cuts"
+    conclude_draws $? "$name, cut" "$scratch/cuts"
     tail -1 "$scratch/cuts" | sed 's/^/# /'
 }
 for_each_case cut_some

@@ -18,10 +18,10 @@ options=(${words[*]} --level si)
 
 for kind in lag row cell query; do
     "$attach/faults.py" "$folder/run3.jsonl.zst" $kind "$count" "${SEED:-1}" "${options[@]}" >"$scratch/faults" 2>&1
-    conclude $? "tryton, $kind" "$scratch/faults"
+    conclude_draws $? "tryton, $kind" "$scratch/faults"
     tail -1 "$scratch/faults" | sed 's/^/# /'
 done
 "$attach/cuts.py" "$folder/run3.jsonl.zst" "${CUTS:-$cuts}" "${SEED:-1}" "${options[@]}" >"$scratch/cuts" 2>&1
-conclude $? "tryton, cut" "$scratch/cuts"
+conclude_draws $? "tryton, cut" "$scratch/cuts"
 tail -1 "$scratch/cuts" | sed 's/^/# /'
 echo "1..$number"
