@@ -51,7 +51,7 @@ static bool translate_probe(struct iso_pipeline *pipeline, struct iso_aion_event
     event->transaction.cts++; /* a probe stands just below the commit */
     event->operation = ISO_NONE;
     event->id = pipeline_id_of(event);
-    if (kind == ISO_MISSING) { /* it asked whether the value was there before */
+    if (kind == ISO_MISSING) {              /* it asked whether the value was there before */
         if (event->state == ISO_AION_FINAL) /* else what arrives late may be what it asked for */
             pipeline_doubt_write(pipeline, event);
         event->expected = event->actual;
