@@ -188,7 +188,8 @@ ISO_API void iso_recorder_query_row(struct iso_recorder_session *session, const 
                                     const char *const *values, size_t count);
 /* Aggregates: "count", "count(c)", "sum(c)", "min(c)", "max(c)". */
 ISO_API void iso_recorder_query_aggregate(struct iso_recorder_session *session, const char *name, const char *value);
-/* Rows without keys: first which columns they have, then a value for each of these. */
+/* Rows without keys: first which columns they have, then a value for each of these. Without columns (`count` 0) a row says no
+ * more than that it was there. */
 ISO_API void iso_recorder_query_columns(struct iso_recorder_session *session, const char *const *columns, size_t count);
 ISO_API void iso_recorder_query_values(struct iso_recorder_session *session, const char *const *values);
 /* At any time before its end: there may have been more rows (LIMIT, SKIP LOCKED, row security). */
@@ -202,6 +203,12 @@ ISO_API void iso_recorder_rollback_to(struct iso_recorder_session *session, size
 /* The record so far as that of a committed transaction, to be emitted within it; NULL if it cannot be
  * recorded. It stays until the session's next call; end the transaction as usual afterwards. */
 ISO_API const char *iso_recorder_in_band(struct iso_recorder_session *session);
+
+/* For who learns only afterwards whether what it recorded was right: from here on the session's records wait, up to record_bytes of
+ * them, and their floor with them, until they are let go. If they are not `right` they are written without operations, their writes as
+ * the change stream knows them; those with neither snapshot nor xid are then left out, and counted as refused. */
+ISO_API void iso_recorder_hold(struct iso_recorder_session *session);
+ISO_API void iso_recorder_let_go(struct iso_recorder_session *session, bool right);
 
 /* The outcome, as the database acknowledged it. */
 ISO_API void iso_recorder_commit(struct iso_recorder_session *session);

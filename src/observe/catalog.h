@@ -1,10 +1,14 @@
-/* The tables of one database, as its catalog has them: what object identifiers and numbers of attributes in a result mean.
+/* What a database's catalog says that a statement's text and its result do not: which relation and column a name or a number means,
+ * keys, what reading or writing a relation does besides, and which objects of users have names that could be meant instead of the
+ * database's own.
  *
- * Read by a query in a client's own session while that is idle, again when a statement names what is not known, after DDL that
- * was seen, and every minute.
+ * Read by a query, in a client's own session while that is idle. It is as of its moment, and has a *generation*: a hash of the rows of the
+ * system catalogs that it is made of, by their xmin. Whoever asks for the generation later, in a new snapshot, and gets the same text,
+ * knows that nothing changed between: what a statement in between was taken to mean is what it meant.
  *
- * Only tables are there whose rows a change stream has: no views, no temporary and unlogged tables, no children of other
- * tables; of partitioned ones the root, where a publication publishes by it; published ones, if there is any publication.
+ * Rows of a table are taken (`is_taken`) only where a change stream has them: no views, no temporary and unlogged tables, no children of
+ * other tables and none that has any; of partitioned ones the root, where a publication publishes by it; published ones, if there is any
+ * publication.
  *
  * Ownership: a catalog is counted (atomically), and not changed once it is built. Threads: any.
  */
@@ -21,7 +25,8 @@ enum { CATALOG_KEY_MOST = 16 };
 struct catalog_column {
     int16_t number;
     bool is_key, compares_bytes; /* two texts are equal only if their bytes are */
-    uint32_t type;
+    char type_class;             /* of a user's type: e (an enumeration) or u; else a blank */
+    uint32_t type, most;         /* of varchar(n) the n; 0: no such limit */
     char *name;
 };
 
@@ -29,32 +34,58 @@ struct catalog_table {
     uint32_t oid;
     char *schema, *name, *full; /* schema.name, as keys of rows begin */
     bool is_taken;              /* it can be recorded; else only its name is known */
+    bool is_plain;              /* reading it does nothing else: no function of a user's in a view or a policy */
     bool hides_rows;            /* by row security */
-    bool is_written_alone;      /* no trigger, rule or foreign key writes other rows with its own */
+    bool
+        is_written_alone; /* no trigger, rule, foreign key or function of a user's changes, or adds to, what is written */
+    bool keeps_keys;      /* no rule: what RETURNING says was written to it */
+    bool has_user_types;
     uint32_t column_count, column_capacity;
-    struct catalog_column *columns; /* by number */
+    struct catalog_column *columns; /* by number; of the system's relations none */
     uint32_t key_count;
     int16_t key[CATALOG_KEY_MOST]; /* numbers of its columns, in the key's order */
 };
 
+/* An object of a user's that could be meant by a name of the database's own: kind f, o, c (a cast), t (a type). */
+struct catalog_shadow {
+    char kind;
+    bool is_of_any; /* for values of the database's own types; else only where a table has columns of a user's types */
+    char *name;
+};
+
+enum { CATALOG_GENERATION = 64 };
+
 struct catalog {
     _Atomic uint32_t references;
-    uint64_t generation;
+    uint64_t serial; /* each has another */
+    char generation[CATALOG_GENERATION];
     uint32_t count, capacity;
     struct catalog_table *tables; /* by oid */
+    uint32_t *by_name;            /* their places, by name; made when the catalog is whole */
+    uint32_t shadow_count, shadow_capacity;
+    struct catalog_shadow *shadows; /* by kind and name */
 };
 
 extern const char catalog_query[];
+/* One text. It needs no snapshot of its own kind: of an open transaction it says what that sees, its own changes included. */
+extern const char catalog_generation_query[];
 
 /* `tables`: names that are allowed, as schema.table or table; none: all. */
 struct catalog *catalog_new(void);
 /* A row of the query's answer, as DataRow has it; false: it is not one. */
 bool catalog_add(struct catalog *catalog, struct wire_cursor row, const char *const *tables, uint32_t table_count);
+void catalog_end(struct catalog *catalog); /* every row was added */
 struct catalog *catalog_share(struct catalog *catalog);
 void catalog_release(struct catalog *catalog); /* NULL is allowed */
 
 const struct catalog_table *catalog_find(const struct catalog *catalog, uint32_t oid);
+/* The next relation of that name, from a place that begins with 0; schema "": of each. NULL: no other. */
+const struct catalog_table *catalog_next_named(const struct catalog *catalog, const char *schema, const char *name,
+                                               uint32_t *place);
+/* The only one of that name, whatever the search path is. */
 const struct catalog_table *catalog_find_name(const struct catalog *catalog, const char *schema, const char *name);
+bool catalog_is_system(const struct catalog_table *table);
+const struct catalog_shadow *catalog_find_shadow(const struct catalog *catalog, char kind, const char *name);
 const struct catalog_column *catalog_column(const struct catalog_table *table, int16_t number);
 const struct catalog_column *catalog_column_named(const struct catalog_table *table, const char *name);
 

@@ -82,6 +82,10 @@ void observed_client(struct observed *observed, const struct wire_piece *piece, 
         if (!observed->copies)
             observed_push(observed, ENTRY_SYNC, QUESTION_NONE);
         break;
+    case 'X':
+        if (piece->begins)
+            observed_ask_at_end(observed, before);
+        break;
     case 'F':
         observed_push(observed, ENTRY_FUNCTION, QUESTION_NONE);
         break;

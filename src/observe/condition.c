@@ -122,7 +122,10 @@ static bool put_test(const struct asking *asking, struct iso_text *text, const P
         for (size_t i = 0; i < sizeof turned / sizeof *turned; i++) {
             if (strcmp(name, turned[i][0]))
                 continue;
-            struct value value = reading_value_of(asking->input, is_turned ? test->lexpr : test->rexpr);
+            const PgQuery__Node *other = is_turned ? test->lexpr : test->rexpr;
+            struct value value = reading_value_of(asking->input, other);
+            if (value.kind == VALUE_NULL && other->node_case == PG_QUERY__NODE__NODE_A_CONST)
+                return false; /* with transform_null_equals it is IS NULL */
             if (!put_column(asking, text, is_turned ? test->rexpr : test->lexpr, &column))
                 return false;
             iso_text_format(text, " %s ", turned[i][is_turned]);

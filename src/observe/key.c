@@ -8,6 +8,20 @@
 
 /* ---- equalities ---- */
 
+/* What a test says that its left side is equal to: by =, or IN a list of one. */
+static const PgQuery__Node *equal_of(const PgQuery__AExpr *test)
+{
+    bool is_list = test->kind == PG_QUERY__A__EXPR__KIND__AEXPR_IN;
+    if ((test->kind != PG_QUERY__A__EXPR__KIND__AEXPR_OP && !is_list) || test->n_name != 1 ||
+        strcmp(test->name[0]->string->sval, "="))
+        return NULL;
+    if (!is_list)
+        return test->rexpr;
+    const PgQuery__Node *list = test->rexpr;
+    return list && list->node_case == PG_QUERY__NODE__NODE_LIST && list->list->n_items == 1 ? list->list->items[0]
+                                                                                            : NULL;
+}
+
 void reading_find_fixed(const struct asking *asking, const PgQuery__Node *node, struct fixed *fixed)
 {
     if (!node)
@@ -20,11 +34,11 @@ void reading_find_fixed(const struct asking *asking, const PgQuery__Node *node, 
     }
     fixed->conjuncts++;
     const PgQuery__AExpr *test = node->node_case == PG_QUERY__NODE__NODE_A_EXPR ? node->a_expr : NULL;
-    if (!test || test->kind != PG_QUERY__A__EXPR__KIND__AEXPR_OP || test->n_name != 1 ||
-        strcmp(test->name[0]->string->sval, "="))
+    const PgQuery__Node *equal = test ? equal_of(test) : NULL;
+    if (!equal)
         return;
     const struct catalog_column *column = reading_column_of(asking, test->lexpr);
-    struct value value = reading_value_of(asking->input, column ? test->rexpr : test->lexpr);
+    struct value value = reading_value_of(asking->input, column ? equal : test->lexpr);
     if (!column)
         column = reading_column_of(asking, test->rexpr);
     if (!column || !column->is_key || !column->compares_bytes ||

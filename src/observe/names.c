@@ -17,6 +17,7 @@ struct text *observed_text_new(struct observed *observed, const char *sql)
 {
     struct text *text = iso_allocate_zeroed(1, sizeof *text);
     text->references = 1;
+    text->epoch = observed->epoch;
     text->plan = observe_plan(observed->world, sql, strlen(sql), observed->backslashes, &text->constants, &text->shape);
     return text;
 }

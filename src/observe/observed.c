@@ -40,7 +40,8 @@ struct observed *observed_new(struct observe_world *world, uint64_t number, cons
     observed->world = world;
     observed->name = iso_copy_text(database ? database : user, strlen(database ? database : user));
     observed->session = iso_recorder_session_new(world->shared->recorder, sid);
-    observed->spelling = (struct spelling){.is_utf8 = false, .is_iso = true, .keeps_floats = true};
+    iso_recorder_hold(observed->session);
+    observed->spelling = (struct spelling){.is_utf8 = false, .is_iso = true};
     return observed;
 }
 
@@ -65,6 +66,7 @@ void observed_free(struct observed *observed)
         observed_text_release(observed->queue[i].text);
         iso_text_release(&observed->queue[i].bytes);
     }
+    observed_settle(observed, true);
     observed_forget_savepoints(observed, 0);
     observed_text_release(observed->text);
     reading_release(&observed->reading);
@@ -84,12 +86,15 @@ void observed_stop(struct observed *observed)
     observed->stops = true;
 }
 
+bool observed_waits(const struct observed *observed)
+{
+    for (uint32_t i = 0; observed && i < observed->count; i++)
+        if (observed->queue[(observed->first + i) % observed->capacity].own)
+            return true;
+    return false;
+}
+
 bool observed_is_over(const struct observed *observed)
 {
-    if (!observed->is_lost && !observed->stops)
-        return false;
-    for (uint32_t i = 0; i < observed->count; i++)
-        if (observed->queue[(observed->first + i) % observed->capacity].own)
-            return false;
-    return true;
+    return (observed->is_lost || observed->stops) && !observed_waits(observed);
 }

@@ -37,7 +37,10 @@ bool observed_server_takes(struct observed *observed, char type);
 /* True: it was taken, and is the client's after all (the server ends the session, and says why). */
 bool observed_server(struct observed *observed, const struct wire_piece *piece);
 
-bool observed_asks(struct observed *observed, bool is_moment, struct iso_text *question);
+/* When a question of the observer's own may be asked: an answer was passed on, nothing goes on, the client says nothing more. */
+enum observed_occasion { OBSERVED_ANSWERED, OBSERVED_IDLE, OBSERVED_END };
+bool observed_asks(struct observed *observed, enum observed_occasion occasion, struct iso_text *question);
+bool observed_waits(const struct observed *observed); /* for the answer to a question of its own; NULL: no */
 
 /* Observe no longer, once nothing of the observer's own is on its way. */
 void observed_stop(struct observed *observed);

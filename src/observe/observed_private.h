@@ -18,7 +18,7 @@
 #include "observe/observed.h"
 #include "observe/reading.h"
 
-enum { NAMES_MOST = 4096, NAMES_BYTES = 1 << 24 };
+enum { NAMES_MOST = 4096, NAMES_BYTES = 1 << 24, ANSWERS = 6 };
 
 /* A statement's text with its constants, as a simple query or a prepared statement has it. */
 struct text {
@@ -30,6 +30,8 @@ struct text {
     uint32_t type_count;
     struct result_fields fields;
     bool is_described;
+    uint64_t epoch, described; /* the session's, when it was looked at, and when it was described */
+    bool is_misread;           /* by the server, with settings that were not known then */
 };
 
 struct prepared {
@@ -46,7 +48,8 @@ struct portal {
     uint32_t format_count;
     struct result_fields fields;
     size_t bytes; /* in names_bytes */
-    bool is_described, has_run;
+    bool is_described, has_run, is_pure, is_admitted;
+    bool is_told;            /* described itself, behind its Bind */
     uint64_t writes, serial; /* of the transaction, when it was opened or last read from */
     bool is_cursor;          /* of DECLARE: by FETCH */
 };
@@ -65,7 +68,7 @@ enum entry_kind {
     ENTRY_COPIED /* the end of COPY FROM's data: answered by nothing of its own */
 };
 
-enum question { QUESTION_NONE, QUESTION_CATALOG, QUESTION_POSITION, QUESTION_XID };
+enum question { QUESTION_NONE, QUESTION_CATALOG, QUESTION_POSITION, QUESTION_XID, QUESTION_VIEW };
 
 struct entry {
     enum entry_kind kind;
@@ -86,6 +89,7 @@ struct savepoint {
 struct transaction {
     enum transaction_state state;
     bool has_failed, takes_default, position_asked, saw_snapshot, may_write, xid_known;
+    bool sets;                      /* settings, or may have */
     bool has_position, writes_more; /* than the record lists */
     bool commits;                   /* COMMIT was sent */
     enum isolation isolation;
@@ -104,7 +108,15 @@ struct observed {
     size_t names_bytes; /* what prepared statements and portals keep of what the client sent */
     bool is_ready;      /* the server has said so once */
     bool was_asked;     /* whether a question for the catalog is due */
-    bool is_lost, stops, backslashes, is_standby, copies, in_sequence, made_temporary;
+    bool is_lost, stops, backslashes, is_standby, copies, in_sequence;
+    /* Something ran that may have made temporary relations, prepared statements or changed the catalog: nothing is recorded until the
+     * server was asked (QUESTION_VIEW). Unsettled: until it is ready, settings may be others than were reported. */
+    bool is_dirty, is_unsettled, has_temporary;
+    uint64_t epoch; /* how often what names mean may have changed */
+    /* Nanoseconds: when the last record that waits ended (0: none does), when a question was put. And the generation of the catalog that
+     * those are by. */
+    int64_t held_at, asked_at;
+    char held_generation[CATALOG_GENERATION];
     char status; /* of the last ReadyForQuery */
     struct spelling spelling;
     enum isolation by_default;
@@ -118,7 +130,9 @@ struct observed {
 
     /* The statement that runs. */
     bool runs, fails;
-    const struct plan_statement *statement;
+    struct plan_statement *statement;
+    bool is_admitted, is_pure; /* by its shape and the catalog */
+    struct written written;
     struct observe_shape *shape;
     struct statement_input input;
     struct text *text;     /* a reference: what the input points to */
@@ -131,7 +145,7 @@ struct observed {
 
     struct catalog *asked; /* that is being read */
     bool question_failed;
-    char answer[2][256];
+    char answer[ANSWERS][256];
 };
 
 /* observed.c */
@@ -172,6 +186,9 @@ enum outcome { OUTCOME_COMMITTED, OUTCOME_ABORTED, OUTCOME_UNKNOWN };
 
 void observed_begin_transaction(struct observed *observed, enum transaction_state state, enum isolation isolation);
 void observed_end_transaction(struct observed *observed, enum outcome outcome);
+/* Records that wait are let go once the catalog was asked for again, without what they list if it is another; `at_once`: they wait no
+ * longer. */
+void observed_settle(struct observed *observed, bool at_once);
 void observed_set_savepoint(struct observed *observed, const char *name);
 void observed_return_to_savepoint(struct observed *observed, const char *name, bool releases);
 void observed_forget_savepoints(struct observed *observed, uint32_t from);
@@ -179,13 +196,17 @@ void observed_forget_savepoints(struct observed *observed, uint32_t from);
 /* statement.c */
 /* A statement begins: its first answer is there. */
 void observed_begin_statement(struct observed *observed, struct text *text, uint32_t place, struct portal *portal);
-void observed_begin_rows(struct observed *observed, const struct result_fields *fields);
+/* `is_told`: they were described for this execution, so that tables' numbers are what its names mean. */
+void observed_begin_rows(struct observed *observed, const struct result_fields *fields, bool is_told);
 /* The statement ended well; `whole`: there are no more rows. */
 void observed_end_statement(struct observed *observed, const char *tag, bool whole);
 void observed_fail_statement(struct observed *observed);
+/* Something opaque ran: it may have written, set, made and changed whatever it liked. */
+void observed_may_do_anything(struct observed *observed);
 
 /* question.c. `before` gets what is to be asked before the client's message with this text (NULL: none). */
 void observed_ask_before(struct observed *observed, const struct text *text, struct iso_text *before);
+void observed_ask_at_end(struct observed *observed, struct iso_text *before); /* before Terminate */
 void observed_answer_own(struct observed *observed, const struct wire_piece *piece);
 
 #endif

@@ -1,10 +1,22 @@
 #include "observe/observed_private.h"
 
+#include <stdlib.h>
+
 #include "wire/put.h"
+
+/* Nanoseconds. A question for the generation is asked no more often, and for a twentieth of the time at most. */
+enum { CHECK_PAUSE = 50000000, CHECK_SHARE = 20, IDLE_PAUSE = 100000000 };
 
 static const char ask_position[] =
     "SELECT pg_catalog.pg_current_snapshot(), pg_catalog.current_setting('transaction_isolation')";
 static const char ask_xid[] = "SELECT pg_catalog.pg_current_xact_id_if_assigned()";
+
+/* What this session sees otherwise than others: its temporary relations, and statements that SQL prepared. */
+static const char ask_view[] =
+    "SELECT (%s), pg_catalog.pg_my_temp_schema() <> 0 AND EXISTS (SELECT 1 FROM pg_catalog.pg_class"
+    " WHERE relnamespace = pg_catalog.pg_my_temp_schema()),"
+    " pg_catalog.current_setting('extra_float_digits'), pg_catalog.current_setting('bytea_output'),"
+    " EXISTS (SELECT 1 FROM pg_catalog.pg_prepared_statements WHERE from_sql)";
 
 static void put_question(struct observed *observed, enum question question, const char *query, struct iso_text *text)
 {
@@ -28,6 +40,40 @@ static const struct plan_statement *only_statement(const struct text *text)
     return text && text->plan->count == 1 ? &text->plan->statements[0] : NULL;
 }
 
+/* The next statement could be recorded if the session were known, or begins a transaction. */
+static bool is_worth_asking(const struct plan_statement *statement)
+{
+    return statement->kind == PLAN_BEGIN || ((statement->kind == PLAN_SELECT || statement->kind == PLAN_WRITE) &&
+                                             statement->table_count && !statement->reason);
+}
+
+static void ask_what_is_seen(struct observed *observed, struct iso_text *before);
+
+/* One question confirms what all sessions of a database recorded before it. */
+static bool is_check_due(const struct observed *observed)
+{
+    int64_t pause = CHECK_SHARE * observed->database->check_cost;
+    return observe_nanoseconds() - observed->database->check_at > (pause > CHECK_PAUSE ? pause : CHECK_PAUSE);
+}
+
+void observed_ask_at_end(struct observed *observed, struct iso_text *before)
+{
+    if (observed->held_at && observed->status == 'I' && observed->catalog && !observed->is_standby && may_ask(observed))
+        ask_what_is_seen(observed, before);
+}
+
+static void ask_what_is_seen(struct observed *observed, struct iso_text *before)
+{
+    observed->asked_at = observe_nanoseconds();
+    if (observed->status == 'I')
+        observed->database->check_at = observed->asked_at;
+    struct iso_text query = {0};
+    iso_text_format(&query, ask_view, catalog_generation_query);
+    iso_text_put_bytes(&query, "", 1);
+    put_question(observed, QUESTION_VIEW, query.bytes, before);
+    iso_text_release(&query);
+}
+
 /* Behind the first statement that took a snapshot, never before it, the position is asked for, before COMMIT the transaction's xid: with the
  * message that the client sends next, so that the server is not woken for them alone. Without a catalog nobody knows whether
  * the server has these functions, and a question that fails would take the transaction with it. */
@@ -35,8 +81,14 @@ void observed_ask_before(struct observed *observed, const struct text *text, str
 {
     const struct plan_statement *statement = only_statement(text);
     struct transaction *transaction = &observed->transaction;
-    if (transaction->state != TRANSACTION_OPEN || observed->status != 'T' || !observed->catalog ||
-        observed->is_standby || !may_ask(observed))
+    if (!observed->catalog || observed->is_standby || !may_ask(observed))
+        return;
+    observed_settle(observed, false);
+    bool is_idle = observed->status == 'I', may_see = is_idle || (observed->status == 'T' && transaction->saw_snapshot);
+    if ((observed->is_dirty && may_see && statement && is_worth_asking(statement)) ||
+        (observed->held_at && is_idle && is_check_due(observed)))
+        ask_what_is_seen(observed, before);
+    if (transaction->state != TRANSACTION_OPEN || observed->status != 'T')
         return;
     if (!transaction->saw_snapshot) /* then it has written nothing either */
         return;
@@ -49,16 +101,24 @@ void observed_ask_before(struct observed *observed, const struct text *text, str
         put_question(observed, QUESTION_XID, ask_xid, before);
 }
 
-bool observed_asks(struct observed *observed, bool is_moment, struct iso_text *question)
+bool observed_asks(struct observed *observed, enum observed_occasion occasion, struct iso_text *question)
 {
     if (!may_ask(observed) || observed->status != 'I')
         return false;
-    is_moment |= !observed->was_asked; /* behind a login, which took longer */
+    observed_settle(observed, false);
+    bool is_late =
+        observed->held_at && observe_nanoseconds() - observed->held_at > IDLE_PAUSE && is_check_due(observed);
+    if (occasion == OBSERVED_END || is_late) {
+        observed_ask_at_end(observed, question);
+        return question->used;
+    }
+    bool is_moment = occasion == OBSERVED_IDLE || !observed->was_asked; /* behind a login, which took longer */
     observed->was_asked = true;
     if (!observe_catalog_wanted(observed->world->shared, observed->database, is_moment))
         return false;
     observed_count_one(observed, &observed->world->counts.catalogs);
     observed->asked = catalog_new();
+    observed->asked_at = observe_nanoseconds();
     put_question(observed, QUESTION_CATALOG, catalog_query, question);
     return true;
 }
@@ -77,7 +137,7 @@ static void take_answer(struct observed *observed, const struct wire_piece *piec
         return;
     }
     uint16_t count = wire_u16(&row);
-    for (int i = 0; i < 2 && i < count; i++) {
+    for (int i = 0; i < ANSWERS && i < count; i++) {
         uint32_t size = wire_u32(&row);
         const uint8_t *bytes = size == UINT32_MAX ? NULL : wire_bytes(&row, size);
         if (bytes && size < sizeof observed->answer[i]) {
@@ -87,6 +147,29 @@ static void take_answer(struct observed *observed, const struct wire_piece *piec
             observed->question_failed = true; /* a snapshot of very many transactions */
         }
     }
+}
+
+static void take_spelling(struct observed *observed)
+{
+    observed->spelling.keeps_floats = atoi(observed->answer[2]) >= 1 && !strcmp(observed->answer[3], "hex");
+}
+
+static void take_view(struct observed *observed)
+{
+    if (observed->status == 'I') {
+        observed->database->check_cost = observe_nanoseconds() - observed->asked_at;
+        observe_confirmed(observed->world->shared, observed->database, observed->asked_at, observed->answer[0]);
+        observed_settle(observed, false);
+    }
+    if (!observed->catalog || strcmp(observed->answer[0], observed->catalog->generation) != 0) {
+        observed->database->is_stale = true; /* and the session is asked again once there is a new one */
+        return;
+    }
+    observed->is_dirty = false;
+    observed->has_temporary = *observed->answer[1] == 't';
+    take_spelling(observed);
+    for (uint32_t i = 0; *observed->answer[4] == 't' && i < observed->prepared_count; i++)
+        observed->prepared[i].text->is_misread = true; /* its name may be another's by now */
 }
 
 static void take_position(struct observed *observed)
@@ -112,8 +195,15 @@ static void end_question(struct observed *observed, enum question question)
             catalog_release(observed->asked);
             observed->asked = NULL;
         }
+        if (observed->asked) {
+            catalog_end(observed->asked);
+            observe_confirmed(observed->world->shared, observed->database, observed->asked_at,
+                              observed->asked->generation);
+        }
         observe_catalog_is(observed->world->shared, observed->database, observed->asked);
         observed->asked = NULL;
+    } else if (question == QUESTION_VIEW && !observed->question_failed) {
+        take_view(observed);
     } else if (question == QUESTION_POSITION && !observed->question_failed) {
         take_position(observed);
     } else if (question == QUESTION_XID && !observed->question_failed) {
@@ -123,7 +213,7 @@ static void end_question(struct observed *observed, enum question question)
             iso_recorder_writes_from_stream(observed->session);
     }
     observed->question_failed = false;
-    *observed->answer[0] = *observed->answer[1] = 0;
+    memset(observed->answer, 0, sizeof observed->answer);
 }
 
 void observed_answer_own(struct observed *observed, const struct wire_piece *piece)

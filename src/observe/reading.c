@@ -1,5 +1,7 @@
 #include "observe/reading.h"
 
+#include <stdlib.h>
+
 #include "base/memory.h"
 #include "observe/reading_private.h"
 
@@ -14,14 +16,37 @@ void reading_release(struct reading *reading)
     *reading = (struct reading){0};
 }
 
-static const struct plan_table *find_in_plan(const struct plan_statement *statement, const struct catalog_table *table)
+/* Does a name of the statement mean that relation? The server said so of this very execution, or there is no other of the name. */
+static bool is_meant(const struct statement_input *input, const struct plan_table *known,
+                     const struct catalog_table *table)
 {
-    for (uint32_t i = 0; i < statement->table_count; i++) {
-        const struct plan_table *known = &statement->tables[i];
-        if (!strcmp(known->name, table->name) && (!*known->schema || !strcmp(known->schema, table->schema)))
-            return known->times == 1 ? known : NULL;
+    if (strcmp(known->name, table->name) || (*known->schema && strcmp(known->schema, table->schema)))
+        return false;
+    return input->is_told || (known->found == table && (*known->schema || !input->has_temporary));
+}
+
+/* NULL: it stands elsewhere, or more than once. */
+static const struct plan_table *find_in_plan(const struct statement_input *input, const struct catalog_table *table)
+{
+    for (uint32_t i = 0; i < input->statement->table_count; i++) {
+        const struct plan_table *known = &input->statement->tables[i];
+        if (known->times == 1 && known->is_top && is_meant(input, known, table))
+            return known;
     }
     return NULL;
+}
+
+/* The one table of a simple statement; NULL: not certain. */
+static const struct catalog_table *only_table(const struct reading *reading, const struct statement_input *input)
+{
+    const struct plan_table *known = &input->statement->tables[0];
+    for (uint32_t i = 0; i < reading->fields->count; i++) {
+        uint32_t oid = reading->fields->list[i].table;
+        const struct catalog_table *table = oid ? catalog_find(input->catalog, oid) : NULL;
+        if (oid)
+            return table && is_meant(input, known, table) ? table : NULL;
+    }
+    return known->found && (*known->schema || !input->has_temporary) ? known->found : NULL;
 }
 
 uint32_t reading_put_text(struct iso_text *text, const char *string)
@@ -29,27 +54,6 @@ uint32_t reading_put_text(struct iso_text *text, const char *string)
     uint32_t place = (uint32_t)text->used;
     iso_text_put_bytes(text, string, strlen(string) + 1);
     return place;
-}
-
-/* Does the table stand in FROM itself, and not in a query within it? */
-static bool stands_in(const PgQuery__Node *node, const char *alias)
-{
-    if (!node)
-        return false;
-    if (node->node_case == PG_QUERY__NODE__NODE_JOIN_EXPR)
-        return stands_in(node->join_expr->larg, alias) || stands_in(node->join_expr->rarg, alias);
-    if (node->node_case != PG_QUERY__NODE__NODE_RANGE_VAR)
-        return false;
-    const PgQuery__RangeVar *table = node->range_var;
-    return !strcmp(table->alias ? table->alias->aliasname : table->relname, alias);
-}
-
-static bool stands_in_from(const PgQuery__SelectStmt *select, const char *alias)
-{
-    for (size_t i = 0; i < select->n_from_clause; i++)
-        if (stands_in(select->from_clause[i], alias))
-            return true;
-    return false;
 }
 
 static int field_of(const struct result_fields *fields, uint32_t table, int16_t column)
@@ -69,7 +73,7 @@ static bool find_key(struct reading *reading, const struct statement_input *inpu
     struct fixed fixed = {0};
     if (!table->key_count)
         return false;
-    if (stands_in_from(input->statement->select, known->alias))
+    if (input->statement->select)
         reading_find_fixed(&asking, input->statement->select->where_clause, &fixed);
     for (uint32_t i = 0; i < table->key_count; i++) {
         const struct catalog_column *column = catalog_column(table, table->key[i]);
@@ -93,9 +97,7 @@ static void find_cells(struct reading *reading, struct reading_source *source)
         if (field->table != source->table->oid)
             continue;
         const struct catalog_column *column = catalog_column(source->table, field->column);
-        if (!column)
-            reading->saw_unknown = true;
-        else if (!column->is_key && field_of(reading->fields, field->table, field->column) == (int)i) {
+        if (column && !column->is_key && field_of(reading->fields, field->table, field->column) == (int)i) {
             source->cells[source->cell_count].field = i;
             source->cells[source->cell_count++].name = column->name;
         }
@@ -116,9 +118,7 @@ static void find_sources(struct reading *reading, const struct statement_input *
             continue;
         seen[seen_count++] = oid;
         const struct catalog_table *table = catalog_find(input->catalog, oid);
-        const struct plan_table *known = table ? find_in_plan(input->statement, table) : NULL;
-        if (!table && oid >= 16384)
-            reading->saw_unknown = true;
+        const struct plan_table *known = table ? find_in_plan(input, table) : NULL;
         if (!table || !table->is_taken || !known)
             continue;
         struct reading_source *source = &reading->sources[reading->source_count];
@@ -186,6 +186,18 @@ static bool find_bag(struct reading *reading, const struct catalog_table *table)
     return source->cell_count > 0;
 }
 
+/* How many rows LIMIT, and nothing else, allows; 0: not known. With fewer the result is whole. */
+static uint64_t limit_of(const struct statement_input *input)
+{
+    const PgQuery__SelectStmt *select = input->statement->select;
+    struct value value = reading_value_of(input, select->limit_count);
+    bool is_number = value.kind == VALUE_NUMBER || (value.kind == VALUE_TEXT && pg_is_integer(value.type));
+    return is_number && !select->limit_offset && !select->n_locking_clause &&
+                   pg_is_plain_integer(reading_text_of(&value))
+               ? strtoull(reading_text_of(&value), NULL, 10)
+               : 0;
+}
+
 /* One table, each row that matches: what can be said of its whole result. */
 static void find_set(struct reading *reading, const struct statement_input *input, const struct catalog_table *table)
 {
@@ -195,10 +207,11 @@ static void find_set(struct reading *reading, const struct statement_input *inpu
     struct fixed fixed = {0};
     bool has_key = reading->source_count == 1;
     reading->is_partial = statement->is_partial || table->hides_rows;
+    reading->limit = table->hides_rows ? 0 : limit_of(input);
     reading_find_fixed(&asking, select->where_clause, &fixed);
     if (!has_key)
         reading->sources[0].table = table;
-    if (has_key && reading_is_whole_key(table, &fixed)) {
+    if (has_key && !statement->has_aggregate && reading_is_whole_key(table, &fixed)) {
         reading->mode = READING_POINT;
         for (uint32_t i = 0; i < table->key_count; i++) /* where there is no row, its key is what WHERE says */
             reading->sources[0].parts[i] =
@@ -213,24 +226,43 @@ static void find_set(struct reading *reading, const struct statement_input *inpu
     bool says = reading_find_bounds(reading, &asking);
     if (!says || !table->key_count)
         reading->reason = REASON_CONDITION;
-    else if (has_key)
+    else if (statement->says_some)
+        reading->mode = READING_SOME;
+    else if (has_key && !statement->has_aggregate)
         reading->mode = READING_SET;
     else if (statement->is_distinct || reading->is_partial)
         reading->reason = REASON_NO_KEY;
     else if (find_aggregates(reading, &asking))
         reading->mode = READING_AGGREGATES;
-    else if (find_bag(reading, table))
+    else if (!statement->has_aggregate && find_bag(reading, table))
         reading->mode = READING_BAG;
 }
 
-void reading_begin(struct reading *reading, const struct statement_input *input, const struct result_fields *fields,
-                   bool plain)
+/* One of its tables is, or may be, recorded. */
+static bool may_be_taken(const struct statement_input *input)
 {
-    const struct plan_statement *statement = input->statement;
+    const struct catalog_table *candidate;
+    for (uint32_t i = 0; i < input->statement->table_count; i++) {
+        const struct plan_table *known = &input->statement->tables[i];
+        for (uint32_t place = 0; (candidate = catalog_next_named(input->catalog, known->schema, known->name, &place));)
+            if (candidate->is_taken)
+                return true;
+    }
+    return !input->catalog && input->statement->table_count;
+}
+
+enum plan_reason reading_refused(const struct statement_input *input, enum plan_reason reason)
+{
+    return may_be_taken(input) ? reason : REASON_NO_TABLE;
+}
+
+static void reset(struct reading *reading, const struct statement_input *input, const struct result_fields *fields)
+{
     reading->mode = READING_NOTHING;
-    reading->reason = statement->reason;
-    reading->has_begun = reading->is_partial = reading->failed = reading->saw_unknown = false;
-    reading->rows = reading->operations = 0;
+    reading->reason = input->statement->reason;
+    reading->has_begun = reading->is_partial = reading->failed = reading->is_writing = false;
+    reading->is_exists = input->statement->is_exists;
+    reading->rows = reading->operations = reading->limit = 0;
     reading->source_count = 0;
     reading->texts.used = 0;
     iso_free(reading->from);
@@ -238,30 +270,39 @@ void reading_begin(struct reading *reading, const struct statement_input *input,
     reading->from = reading->to = NULL;
     reading->fields = fields;
     reading->spelling = *input->spelling;
-    if (reading->reason)
-        return;
     if (!reading->sources)
         reading->sources = iso_allocate_zeroed(READING_TABLES, sizeof *reading->sources);
+}
+
+void written_begin(struct reading *reading, const struct statement_input *input, const struct written *written,
+                   const struct result_fields *fields)
+{
+    reset(reading, input, fields);
     find_sources(reading, input);
-    const struct catalog_table *table =
-        statement->is_simple && !plain
-            ? catalog_find_name(input->catalog, statement->tables[0].schema, statement->tables[0].name)
-            : NULL;
-    if (reading->source_count && table && reading->sources[0].table != table)
-        table = NULL;
+    for (uint32_t i = 0; i < reading->source_count; i++)
+        if (reading->sources[i].table == written->table)
+            reading->sources[0] = reading->sources[i], reading->is_writing = true;
+    reading->source_count = reading->is_writing;
+    reading->deletes = written->deletes;
+    if (reading->is_writing)
+        reading->mode = READING_ROWS_ONLY;
+}
+
+void reading_begin(struct reading *reading, const struct statement_input *input, const struct result_fields *fields,
+                   bool plain)
+{
+    const struct plan_statement *statement = input->statement;
+    reset(reading, input, fields);
+    if (reading->reason)
+        return;
+    find_sources(reading, input);
+    const struct catalog_table *table = statement->is_simple && !plain ? only_table(reading, input) : NULL;
     if (table && table->is_taken)
         find_set(reading, input, table);
     if (reading->mode == READING_NOTHING && reading->source_count)
         reading->mode = READING_ROWS_ONLY;
-    if (reading->mode != READING_NOTHING) {
+    if (reading->mode != READING_NOTHING)
         reading->reason = REASON_NONE;
-    } else if (!reading->reason) {
-        bool any = false;
-        for (uint32_t i = 0; i < statement->table_count; i++) {
-            const struct catalog_table *known =
-                catalog_find_name(input->catalog, statement->tables[i].schema, statement->tables[i].name);
-            any |= !input->catalog || (known && known->is_taken);
-        }
-        reading->reason = any ? REASON_NO_KEY : REASON_NO_TABLE;
-    }
+    else if (!reading->reason)
+        reading->reason = reading_refused(input, REASON_NO_KEY);
 }

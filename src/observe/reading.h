@@ -5,6 +5,7 @@
  *     SET         one table and a condition that can be recorded: a query with its rows. What is said of the key is bounds
  *     BAG         the same, and nothing says which rows they are: a query with rows without keys
  *     AGGREGATES  count, sum, min, max over one table
+ *     SOME        how many rows match, or that at least so many do
  *     ROWS        each row of which the key is known, of each table: reads
  *     NOTHING     with the reason
  *
@@ -53,6 +54,8 @@ struct statement_input {
     const struct parameters *parameters; /* NULL: none */
     const struct catalog *catalog;       /* NULL: not known */
     const struct spelling *spelling;
+    bool is_told;       /* the result was described as this execution has it: tables' numbers are of now */
+    bool has_temporary; /* a name without a schema may be a temporary relation's */
 };
 
 enum reading_mode {
@@ -62,7 +65,8 @@ enum reading_mode {
     READING_POINTS,
     READING_SET,
     READING_BAG,
-    READING_AGGREGATES
+    READING_AGGREGATES,
+    READING_SOME
 };
 
 struct reading_part {
@@ -84,8 +88,10 @@ struct reading_source {
 struct reading {
     enum reading_mode mode;
     enum plan_reason reason;
-    bool has_begun, is_partial, failed, saw_unknown; /* a table that the catalog does not have */
-    uint64_t rows, operations;
+    bool has_begun, is_partial, failed;
+    bool is_writing, deletes;         /* rows are those that were written */
+    bool is_exists;                   /* SOME: the one row says whether there is one */
+    uint64_t rows, operations, limit; /* with fewer rows than the limit they are all; 0: none is known */
     uint32_t source_count;
     struct reading_source *sources; /* READING_TABLES */
     struct iso_text texts, condition, values;
@@ -101,12 +107,23 @@ void reading_release(struct reading *reading);
 /* `plain`: nothing but ROWS is possible (a part of a cursor's rows). */
 void reading_begin(struct reading *reading, const struct statement_input *input, const struct result_fields *fields,
                    bool plain);
+/* The reason, or that nothing is passed on which could have been recorded. */
+enum plan_reason reading_refused(const struct statement_input *input, enum plan_reason reason);
 /* A DataRow's body; NULL: it was too large. */
 void reading_row(struct reading *reading, struct wire_cursor row, struct iso_recorder_session *session);
 /* All rows came; `whole` is false if there may be more. */
 void reading_end(struct reading *reading, bool whole, struct iso_recorder_session *session);
 
-/* The row that an INSERT, UPDATE or DELETE of one row wrote, as `table/key`; false: not known. `alone`: it wrote nothing else. */
-bool written_row(const struct statement_input *input, char *key, size_t size, bool *deletes, bool *alone);
+/* What an INSERT, UPDATE or DELETE writes. */
+struct written {
+    const struct catalog_table *table; /* NULL: not known, or not recorded */
+    bool deletes, alone;               /* alone: nothing else is written, or done */
+};
+struct written written_of(const struct statement_input *input);
+/* The one row's key, by the statement's text, as `table/key`; false: not known. */
+bool written_key(const struct statement_input *input, const struct written *written, char *key, size_t size);
+/* As reading_begin, if RETURNING has the keys: rows are then recorded as written ones. */
+void written_begin(struct reading *reading, const struct statement_input *input, const struct written *written,
+                   const struct result_fields *fields);
 
 #endif

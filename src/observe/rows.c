@@ -78,8 +78,6 @@ static void begin_query(struct reading *reading, struct iso_recorder_session *se
     }
     iso_recorder_query_begin(session, table, reading->from, reading->to,
                              *reading->condition.bytes ? reading->condition.bytes : NULL);
-    if (reading->is_partial)
-        iso_recorder_query_partial(session);
     if (reading->mode == READING_BAG) {
         const char *names[READING_FIELDS];
         for (uint32_t i = 0; i < reading->sources[0].cell_count; i++)
@@ -130,6 +128,24 @@ static void record_absent(struct reading *reading, struct iso_recorder_session *
     }
 }
 
+static void put_written(struct reading *reading, const char *key, struct iso_recorder_session *session)
+{
+    if (reading->deletes)
+        iso_recorder_delete(session, key);
+    else
+        iso_recorder_write_row(session, key, NULL, NULL, 0);
+    reading->operations++;
+}
+
+/* As many rows as matched, of which nothing is known. */
+static void record_some(struct reading *reading, struct iso_recorder_session *session)
+{
+    if (reading->rows)
+        iso_recorder_query_columns(session, NULL, 0);
+    for (uint64_t i = 0; i < reading->rows && i < READING_ROWS; i++)
+        iso_recorder_query_values(session, NULL);
+}
+
 void reading_row(struct reading *reading, struct wire_cursor row, struct iso_recorder_session *session)
 {
     struct cell cells[READING_FIELDS];
@@ -140,6 +156,15 @@ void reading_row(struct reading *reading, struct wire_cursor row, struct iso_rec
         return;
     if (row.bad || !read_cells(reading, row, cells)) {
         reading->failed = true;
+        return;
+    }
+    if (reading->mode == READING_SOME) {
+        if (reading->is_exists) { /* at least one, or none */
+            bool is_true = cells[0].kind == CELL_TEXT && !strcmp(reading->values.bytes + cells[0].place, "t");
+            reading->failed = cells[0].kind != CELL_TEXT;
+            reading->rows = is_true;
+            reading->is_partial |= is_true;
+        }
         return;
     }
     if (is_set && !reading->has_begun)
@@ -159,6 +184,8 @@ void reading_row(struct reading *reading, struct wire_cursor row, struct iso_rec
             reading->failed |= is_set || !is_absent;
         } else if (is_set) {
             iso_recorder_query_row(session, key, names, values, count);
+        } else if (reading->is_writing) {
+            put_written(reading, key, session);
         } else {
             iso_recorder_read_row(session, key, names, values, count);
             reading->operations++;
@@ -181,6 +208,8 @@ void reading_end(struct reading *reading, bool whole, struct iso_recorder_sessio
         reading->operations = 0; /* the caller takes back what there was */
         return;
     }
+    if (reading->rows < reading->limit)
+        reading->is_partial = false;
     if (reading->mode == READING_POINT && !reading->rows && whole && !reading->is_partial) {
         if (put_key(reading, &reading->sources[0], NULL, true, key, &is_absent)) {
             iso_recorder_read_no_row(session, key);
@@ -192,12 +221,16 @@ void reading_end(struct reading *reading, bool whole, struct iso_recorder_sessio
         bool cut = !whole || reading->rows > READING_ROWS;
         if (!reading->has_begun)
             begin_query(reading, session);
-        if (cut && reading->mode != READING_SET) {
+        if (cut && reading->mode != READING_SET && reading->mode != READING_SOME) {
             reading->reason = REASON_VALUE;
             return;
         }
-        if (cut)
+        if (reading->mode == READING_SOME)
+            record_some(reading, session);
+        if (cut || reading->is_partial)
             iso_recorder_query_partial(session);
+        if (reading->mode == READING_SOME && (cut || reading->is_partial) && !reading->rows)
+            return; /* no row, and there may be some: nothing is said, and what has begun is left out */
         iso_recorder_query_end(session);
         reading->operations++;
     }

@@ -48,6 +48,7 @@ static void end_parse(struct observed *observed, struct entry *entry)
 {
     struct wire_cursor cursor = body_of(entry);
     const char *name = wire_text(&cursor);
+    entry->text->is_misread |= entry->text->epoch != observed->epoch;
     observed_add_prepared(observed, name, entry->text);
 }
 
@@ -112,12 +113,14 @@ static void end_describe(struct observed *observed, struct entry *entry, const s
     const char *name = wire_text(&cursor);
     if (entry->kind == ENTRY_DESCRIBE_STATEMENT) {
         struct prepared *prepared = observed_find_prepared(observed, name);
-        if (prepared && piece->body)
+        if (prepared && piece->body) {
             prepared->text->is_described = read_fields(&prepared->text->fields, piece);
+            prepared->text->described = observed->epoch;
+        }
     } else {
         struct portal *portal = observed_find_portal(observed, name);
         if (portal && piece->body)
-            portal->is_described = read_fields(&portal->fields, piece);
+            portal->is_told = portal->is_described = read_fields(&portal->fields, piece);
     }
 }
 
@@ -141,6 +144,7 @@ static void end_close(struct observed *observed, struct entry *entry)
 static bool start(struct observed *observed, struct entry *entry)
 {
     if (entry->kind == ENTRY_QUERY) {
+        entry->text->is_misread |= !entry->place && entry->text->epoch != observed->epoch;
         observed_begin_statement(observed, entry->text, entry->place, NULL);
         return true;
     }
@@ -153,7 +157,8 @@ static bool start(struct observed *observed, struct entry *entry)
     if (!observed->runs) {
         observed_begin_statement(observed, portal->text, 0, portal);
         if (portal->is_described)
-            observed_begin_rows(observed, &portal->fields);
+            observed_begin_rows(observed, &portal->fields,
+                                portal->is_told || portal->text->described == observed->epoch);
     }
     return true;
 }
@@ -164,7 +169,7 @@ static void take_description(struct observed *observed, struct entry *entry, con
         end_describe(observed, entry, piece);
         observed_pop(observed);
     } else if (start(observed, entry) && piece->body && read_fields(&observed->fields, piece)) {
-        observed_begin_rows(observed, &observed->fields);
+        observed_begin_rows(observed, &observed->fields, true);
     }
 }
 
@@ -212,7 +217,7 @@ static void become_idle(struct observed *observed, const struct wire_piece *piec
 {
     struct transaction *transaction = &observed->transaction;
     observed->status = piece->body && piece->size ? (char)*piece->body : 0;
-    observed->copies = false;
+    observed->copies = observed->is_unsettled = false;
     if (observed->status == 'I' && transaction->state == TRANSACTION_OPEN) {
         /* It ended without its COMMIT being understood. */
         observed_end_transaction(observed, transaction->has_failed ? OUTCOME_ABORTED : OUTCOME_UNKNOWN);
@@ -253,7 +258,7 @@ static void take_ready(struct observed *observed, const struct wire_piece *piece
         return;
     }
     if (entry->kind == ENTRY_FUNCTION)
-        observed->transaction.may_write = true;
+        observed_may_do_anything(observed);
     observed_pop(observed);
     become_idle(observed, piece);
 }

@@ -5,10 +5,37 @@
 
 static void refresh_catalog(struct observed *observed)
 {
-    if (observed->catalog && observed->catalog->generation == observed->database->generation)
-        return;
+    bool is_open = observed->transaction.state == TRANSACTION_OPEN;
+    if (observed->catalog && (is_open || observed->catalog->serial == observed->database->serial))
+        return; /* a transaction has one, so that what confirms it at its end is about all of it */
     catalog_release(observed->catalog);
     observed->catalog = observe_catalog(observed->world->shared, observed->database);
+}
+
+/* What names and values mean in this session is what the catalog and the reported settings say. */
+static bool is_session_known(const struct observed *observed)
+{
+    return observed->spelling.is_utf8 && !observed->backslashes && !observed->is_dirty && !observed->is_unsettled &&
+           !observed->text->is_misread;
+}
+
+/* Why nothing of it is recorded, and whether it does anything besides. */
+static void judge_statement(struct observed *observed)
+{
+    struct plan_statement *statement = observed->statement;
+    enum plan_reason reason = statement->node ? plan_agrees(statement, observed->catalog) : REASON_SYNTAX;
+    bool is_known = is_session_known(observed), has_names = statement->table_count || statement->use_count;
+    observed->is_pure = statement->is_pure && !reason && (is_known || !has_names);
+    observed->written = (struct written){.table = NULL};
+    if (!is_known)
+        reason = REASON_SESSION;
+    else if (statement->reason && statement->reason != REASON_NO_TABLE)
+        reason = statement->reason;
+    observed->is_admitted = !reason;
+    if (statement->kind == PLAN_WRITE && observed->is_admitted)
+        observed->written = written_of(&observed->input);
+    if (reason && statement->counts_as_read)
+        observed->passed = statement->kind == PLAN_FETCH ? reason : reading_refused(&observed->input, reason);
 }
 
 void observed_begin_statement(struct observed *observed, struct text *text, uint32_t place, struct portal *portal)
@@ -23,12 +50,15 @@ void observed_begin_statement(struct observed *observed, struct text *text, uint
     observed->shape = text->shape;
     observed->portal = portal;
     struct plan *plan = text->plan;
-    static const struct plan_statement unknown = {.reason = REASON_SYNTAX, .may_write = true, .may_set = true};
+    static struct plan_statement unknown = {.reason = REASON_SYNTAX};
     observed->statement = place < plan->count ? &plan->statements[place] : &unknown;
     refresh_catalog(observed);
-    observed->input =
-        (struct statement_input){observed->statement, &text->constants, portal ? &portal->parameters : NULL,
-                                 observed->catalog, &observed->spelling};
+    observed->input = (struct statement_input){.statement = observed->statement,
+                                               .constants = &text->constants,
+                                               .parameters = portal ? &portal->parameters : NULL,
+                                               .catalog = observed->catalog,
+                                               .spelling = &observed->spelling,
+                                               .has_temporary = observed->has_temporary};
     struct transaction *transaction = &observed->transaction;
     if (transaction->state == TRANSACTION_NONE && observed->statement->kind != PLAN_BEGIN)
         observed_begin_transaction(observed, TRANSACTION_IMPLICIT, ISOLATION_UNKNOWN);
@@ -37,9 +67,8 @@ void observed_begin_statement(struct observed *observed, struct text *text, uint
     observed->reading.mode = READING_NOTHING;
     observed->reading.reason = observed->statement->reason;
     observed->reading.operations = 0;
-    observed->starts = true;
-    if (portal && portal->has_run)
-        observed->starts = false;
+    observed->starts = !(portal && portal->has_run);
+    judge_statement(observed);
 }
 
 /* May the rows of a portal or cursor be recorded now, as if they were read now? */
@@ -66,21 +95,27 @@ static bool take_cursor(struct observed *observed)
     observed->portal = cursor;
     observed->input.statement = NULL;
     for (uint32_t i = 0; i < cursor->text->plan->count; i++) {
-        const struct plan_statement *statement = &cursor->text->plan->statements[i];
+        struct plan_statement *statement = &cursor->text->plan->statements[i];
         if (statement->kind == PLAN_DECLARE && !strcmp(statement->name, cursor->name))
             observed->input.statement = statement;
     }
     observed->input.constants = &cursor->text->constants;
     observed->input.parameters = &cursor->parameters;
-    return observed->input.statement;
+    if (!observed->input.statement || !cursor->is_admitted)
+        observed->passed = REASON_SHAPE;
+    return !observed->passed;
 }
 
-void observed_begin_rows(struct observed *observed, const struct result_fields *fields)
+void observed_begin_rows(struct observed *observed, const struct result_fields *fields, bool is_told)
 {
     const struct plan_statement *statement = observed->statement;
-    bool is_fetch = statement->kind == PLAN_FETCH, plain = is_fetch || !observed->starts;
+    bool is_fetch = statement->kind == PLAN_FETCH;
     observed->has_fields = true;
-    if (statement->kind != PLAN_SELECT && !is_fetch)
+    observed->input.is_told = is_told;
+    if (statement->kind == PLAN_WRITE && observed->written.table && observed->starts &&
+        observed->transaction.state == TRANSACTION_OPEN)
+        written_begin(&observed->reading, &observed->input, &observed->written, fields);
+    if (!observed->is_admitted || observed->passed || (statement->kind != PLAN_SELECT && !is_fetch))
         return;
     if (is_fetch && !take_cursor(observed))
         return;
@@ -88,11 +123,7 @@ void observed_begin_rows(struct observed *observed, const struct result_fields *
         observed->passed = REASON_CURSOR;
         return;
     }
-    if (observed->made_temporary && observed->input.statement->is_simple)
-        plain = true; /* a name may mean another table here */
-    reading_begin(&observed->reading, &observed->input, fields, plain);
-    if (observed->reading.saw_unknown)
-        observed->database->is_stale = true;
+    reading_begin(&observed->reading, &observed->input, fields, is_fetch || !observed->starts);
 }
 
 static void count_statement(struct observed *observed)
@@ -135,20 +166,26 @@ static uint64_t rows_of(const char *tag)
 static void end_write(struct observed *observed, const char *tag)
 {
     char key[2048];
-    bool deletes, alone = false;
     uint64_t rows = rows_of(tag);
+    const struct written *written = &observed->written;
+    struct reading *reading = &observed->reading;
+    bool is_listed = rows == 0;
     observed->transaction.writes++;
+    observed->transaction.may_write = true;
     if (observed->transaction.state != TRANSACTION_OPEN)
         return;
-    bool is_listed =
-        rows == 1 && !observed->made_temporary && written_row(&observed->input, key, sizeof key, &deletes, &alone);
-    observed->transaction.writes_more |= !is_listed || !alone;
-    if (!is_listed)
-        return;
-    if (deletes)
-        iso_recorder_delete(observed->session, key);
-    else
-        iso_recorder_write_row(observed->session, key, NULL, NULL, 0);
+    if (reading->mode != READING_NOTHING) {
+        is_listed = !reading->failed && reading->operations == rows && observed->starts;
+        if (!is_listed)
+            iso_recorder_rollback_to(observed->session, observed->mark);
+    } else if (rows == 1 && written_key(&observed->input, written, key, sizeof key)) {
+        is_listed = true;
+        if (written->deletes)
+            iso_recorder_delete(observed->session, key);
+        else
+            iso_recorder_write_row(observed->session, key, NULL, NULL, 0);
+    }
+    observed->transaction.writes_more |= !is_listed || !written->alone;
 }
 
 static void end_control(struct observed *observed, const char *tag)
@@ -158,8 +195,14 @@ static void end_control(struct observed *observed, const char *tag)
     enum isolation isolation = transaction->takes_default ? ISOLATION_UNKNOWN : transaction->isolation;
     switch (statement->kind) {
     case PLAN_BEGIN:
-        if (transaction->state != TRANSACTION_OPEN) /* within one it is a warning */
+        if (transaction->state ==
+            TRANSACTION_IMPLICIT) { /* what stood before it in the string, or pipeline, is its first part */
+            iso_recorder_rollback_to(observed->session, 0);
+            transaction->state = TRANSACTION_OPEN;
+            transaction->may_write = transaction->writes_more = true;
+        } else if (transaction->state != TRANSACTION_OPEN) { /* within one it is a warning */
             observed_begin_transaction(observed, TRANSACTION_OPEN, statement->isolation);
+        }
         break;
     case PLAN_COMMIT:
     case PLAN_ROLLBACK:
@@ -193,6 +236,8 @@ static void end_control(struct observed *observed, const char *tag)
         cursor->text = observed_text_share(observed->text);
         cursor->is_cursor = true;
         observed_weigh_portal(observed, cursor);
+        cursor->is_pure = observed->is_pure;
+        cursor->is_admitted = observed->is_admitted;
         break;
     }
     case PLAN_CLOSE: {
@@ -207,11 +252,38 @@ static void end_control(struct observed *observed, const char *tag)
     }
 }
 
-static bool changes_spelling(const struct plan_statement *statement)
+void observed_may_do_anything(struct observed *observed)
 {
-    const PgQuery__VariableSetStmt *set =
-        statement->kind == PLAN_SET && statement->node ? statement->node->variable_set_stmt : NULL;
-    return set && (strcasestr(set->name, "float") || strcasestr(set->name, "bytea") || strcasestr(set->name, "xml"));
+    struct transaction *transaction = &observed->transaction;
+    observed->is_dirty = observed->is_unsettled = true;
+    observed->epoch++;
+    observed->by_default = ISOLATION_UNKNOWN;
+    observed->spelling.keeps_floats = false;
+    transaction->sets = transaction->may_write = transaction->writes_more = true;
+    transaction->writes++;
+}
+
+/* What the statement leaves behind in the session, whether it ended well or not. */
+static void note_effects(struct observed *observed)
+{
+    const struct plan_statement *statement = observed->statement;
+    bool is_set = statement->kind == PLAN_SET, is_write = statement->kind == PLAN_WRITE;
+    bool ends =
+        statement->kind == PLAN_COMMIT || statement->kind == PLAN_ROLLBACK || statement->kind == PLAN_ROLLBACK_TO;
+    const struct portal *cursor =
+        statement->kind == PLAN_FETCH ? observed_find_portal(observed, statement->name) : NULL;
+    bool is_pure = is_write                        ? observed->written.alone
+                   : statement->kind == PLAN_FETCH ? observed->is_pure && cursor && cursor->is_pure
+                                                   : observed->is_pure;
+    if (is_set || (ends && observed->transaction.sets)) {
+        observed->is_unsettled = true; /* reported settings may be others, and are told when the server is ready */
+        observed->epoch++;
+    }
+    observed->transaction.sets |= is_set;
+    if (!is_pure)
+        observed_may_do_anything(observed);
+    if (is_set && !statement->isolation)
+        observed->spelling.keeps_floats = false;
 }
 
 /* Whether the transaction has its snapshot for certain, by what the server says that it did. LOCK, SET, SHOW, LISTEN, NOTIFY and the like
@@ -239,7 +311,6 @@ void observed_end_statement(struct observed *observed, const char *tag, bool who
         iso_recorder_rollback_to(observed->session, observed->mark);
     transaction->operations += observed->reading.operations;
     count_statement(observed);
-    transaction->may_write |= statement->may_write;
     transaction->saw_snapshot |= took_snapshot(statement, tag);
     if (statement->kind != PLAN_FETCH && statement->kind != PLAN_DECLARE)
         transaction->serial++;
@@ -247,18 +318,9 @@ void observed_end_statement(struct observed *observed, const char *tag, bool who
         observed->portal->serial = transaction->serial, observed->portal->has_run = true;
     if (statement->kind == PLAN_WRITE)
         end_write(observed, tag);
-    else if (statement->may_write) {
-        transaction->writes++;
-        transaction->writes_more = true;
-    }
-    if (statement->is_ddl) {
-        observed->database->is_stale = true;
-        observed->made_temporary |= strcasestr(observed->shape->shape, "TEMP") != NULL;
-    }
+    note_effects(observed);
     if (statement->may_set)
         observed->by_default = ISOLATION_UNKNOWN;
-    if (changes_spelling(statement))
-        observed->spelling.keeps_floats = false;
     observed->runs = false;
     end_control(observed, tag);
 }
@@ -269,9 +331,9 @@ void observed_fail_statement(struct observed *observed)
     observed->reading.mode = READING_NOTHING;
     if (observed->runs) {
         iso_recorder_rollback_to(observed->session, observed->mark);
-        observed->transaction.may_write |= observed->statement->may_write;
         observed->reading.operations = 0;
         count_statement(observed);
+        note_effects(observed);
         if (observed->transaction.state == TRANSACTION_OPEN &&
             (observed->statement->kind == PLAN_COMMIT || observed->statement->kind == PLAN_PREPARE))
             observed_end_transaction(observed, OUTCOME_ABORTED);

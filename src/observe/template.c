@@ -149,7 +149,7 @@ static void skip_comment(struct scan *scan)
 {
     int depth = 0;
     if (*scan->at == '-') {
-        while (scan->at < scan->end && *scan->at != '\n')
+        while (scan->at < scan->end && *scan->at != '\n' && *scan->at != '\r')
             scan->at++;
         return;
     }

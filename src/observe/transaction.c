@@ -18,6 +18,34 @@ void observed_begin_transaction(struct observed *observed, enum transaction_stat
     iso_recorder_begin(observed->session);
 }
 
+/* What was recorded is right if nothing changed in the catalog since it was read: which is asked later, for many records at once. A
+ * record that lists nothing is right anyway, and waits only for its turn. */
+static void wait_for_confirmation(struct observed *observed, bool has_operations)
+{
+    const struct catalog *catalog = observed->catalog;
+    if (observed->held_at && (!catalog || strcmp(catalog->generation, observed->held_generation) != 0))
+        observed_settle(observed, true);
+    if (has_operations && catalog) {
+        observed->held_at = observe_nanoseconds();
+        memcpy(observed->held_generation, catalog->generation, sizeof observed->held_generation);
+    } else if (!observed->held_at) {
+        iso_recorder_let_go(observed->session, true);
+    }
+}
+
+void observed_settle(struct observed *observed, bool at_once)
+{
+    bool is_right = false;
+    if (!observed->held_at || (!observe_was_confirmed(observed->world->shared, observed->database, observed->held_at,
+                                                      observed->held_generation, &is_right) &&
+                               !at_once))
+        return;
+    iso_recorder_let_go(observed->session, is_right);
+    observed->held_at = 0;
+    if (!is_right)
+        observed_count_one(observed, &observed->world->counts.unconfirmed);
+}
+
 void observed_end_transaction(struct observed *observed, enum outcome outcome)
 {
     struct transaction *transaction = &observed->transaction;
@@ -25,7 +53,9 @@ void observed_end_transaction(struct observed *observed, enum outcome outcome)
     bool is_open = transaction->state == TRANSACTION_OPEN;
     bool is_single = transaction->state == TRANSACTION_IMPLICIT && transaction->statements == 1 &&
                      transaction->operations && outcome == OUTCOME_COMMITTED;
-    if (is_open && outcome == OUTCOME_COMMITTED && transaction->may_write && !transaction->xid_known) {
+    bool has_operations = iso_recorder_mark(observed->session) > 0;
+    if (is_open && outcome == OUTCOME_COMMITTED && transaction->may_write && transaction->saw_snapshot &&
+        !transaction->xid_known) {
         observed_count_one(observed, &counts->unidentified);
     } else if ((is_open || is_single) && observed->world->shared->needs_position && !transaction->has_position) {
         observed_count_one(observed, &counts->unplaced);
@@ -39,7 +69,10 @@ void observed_end_transaction(struct observed *observed, enum outcome outcome)
             iso_recorder_abort(observed->session);
         else
             iso_recorder_unknown(observed->session);
+        wait_for_confirmation(observed, has_operations);
     }
+    if (transaction->sets)
+        observed->spelling.keeps_floats = false; /* what was set for the transaction is another again */
     *transaction = (struct transaction){.state = TRANSACTION_NONE};
     observed_forget_savepoints(observed, 0);
     observed_drop_portals(observed);

@@ -126,9 +126,39 @@ void observe_catalog_is(struct observe_shared *shared, struct observe_database *
     if (catalog) {
         catalog_release(database->catalog);
         database->catalog = catalog;
-        catalog->generation = ++database->generation;
+        database->serial = catalog->serial;
     }
     pthread_mutex_unlock(&shared->lock);
+}
+
+int64_t observe_nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+void observe_confirmed(struct observe_shared *shared, struct observe_database *database, int64_t asked_at,
+                       const char *generation)
+{
+    pthread_mutex_lock(&shared->lock);
+    if (asked_at > database->confirmed_at) {
+        database->confirmed_at = asked_at;
+        snprintf(database->confirmed, sizeof database->confirmed, "%s", generation);
+    }
+    if (database->catalog && strcmp(database->catalog->generation, generation) != 0)
+        database->is_stale = true;
+    pthread_mutex_unlock(&shared->lock);
+}
+
+bool observe_was_confirmed(struct observe_shared *shared, struct observe_database *database, int64_t since,
+                           const char *generation, bool *is_same)
+{
+    pthread_mutex_lock(&shared->lock);
+    bool was = database->confirmed_at > since;
+    *is_same = was && !strcmp(database->confirmed, generation);
+    pthread_mutex_unlock(&shared->lock);
+    return was;
 }
 
 struct catalog *observe_catalog(struct observe_shared *shared, struct observe_database *database)

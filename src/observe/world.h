@@ -24,6 +24,8 @@ struct observe_counts {
     uint64_t transactions, aborted, single; /* records: of transactions, of those that aborted, of single statements */
     uint64_t unidentified; /* transactions that wrote and have no record, as their xid could not be asked for */
     uint64_t unplaced;     /* transactions and statements without a snapshot, where only those with one are recorded */
+    uint64_t
+        unconfirmed; /* times that records lost what they list, since the catalog had changed, or could not be asked for */
     uint64_t positions, questions_failed, lost; /* sessions that were not understood, and are only passed on */
     uint64_t catalogs;                          /* questions for a catalog, in clients' sessions */
     uint64_t plans, plans_refused;              /* texts that were parsed; that there was no memory for */
@@ -41,11 +43,16 @@ struct observe_database {
     char *name;
     uint32_t sessions;
     struct catalog *catalog; /* NULL: not known yet */
-    _Atomic uint64_t generation;
-    bool is_asked; /* by some session, now */
+    _Atomic uint64_t serial; /* of the catalog */
+    bool is_asked;           /* by some session, now */
     uint32_t first_askers;
     _Atomic bool is_stale;
     int64_t asked_at; /* seconds */
+    /* The last generation that was told, and when it was asked for, in nanoseconds; and when the last question for one was put, and how
+     * long it took. */
+    char confirmed[CATALOG_GENERATION];
+    int64_t confirmed_at;
+    _Atomic int64_t check_at, check_cost;
     struct observe_database *next;
 };
 
@@ -81,6 +88,14 @@ void observe_catalog_is(struct observe_shared *shared, struct observe_database *
                         struct catalog *catalog); /* NULL: failed */
 struct catalog *observe_catalog(struct observe_shared *shared,
                                 struct observe_database *database); /* a reference, or NULL */
+
+int64_t observe_nanoseconds(void); /* of the monotonic clock */
+/* A question for the generation that was put at `asked_at` has this answer. */
+void observe_confirmed(struct observe_shared *shared, struct observe_database *database, int64_t asked_at,
+                       const char *generation);
+/* False: nobody asked since `since`. Else whether the generation was still this one. */
+bool observe_was_confirmed(struct observe_shared *shared, struct observe_database *database, int64_t since,
+                           const char *generation, bool *is_same);
 
 /* ---- one thread's ---- */
 

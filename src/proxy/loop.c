@@ -458,7 +458,7 @@ static void take_answer(struct loop *loop, struct session *session, const uint8_
 /* A message that a question may have to go before is looked at before any of it is sent on. */
 static bool is_held(const uint8_t *at, const uint8_t *end)
 {
-    if (*at != 'Q' && *at != 'P' && *at != 'B')
+    if (*at != 'Q' && *at != 'P' && *at != 'B' && *at != 'X')
         return false;
     uint64_t length = wire_length(at, end);
     return !length || (length <= LOOP_HOLD && length > (uint64_t)(end - at));
@@ -496,11 +496,11 @@ static void take_client_bytes(struct loop *loop, struct session *session, uint8_
     }
 }
 
-static void ask_question(struct loop *loop, struct session *session, bool is_idle)
+static void ask_question(struct loop *loop, struct session *session, enum observed_occasion occasion)
 {
     loop->before.used = 0;
-    if (wire_is_between(&session->from_client) && wire_is_between(&session->from_server) && !session->server.is_shut &&
-        observed_asks(session->observed, is_idle, &loop->before))
+    if (session->observed && wire_is_between(&session->from_client) && wire_is_between(&session->from_server) &&
+        !session->server.is_shut && observed_asks(session->observed, occasion, &loop->before))
         send_on(loop, session, &session->server, loop->before.bytes, loop->before.used);
 }
 
@@ -542,7 +542,7 @@ static void take_server_bytes(struct loop *loop, struct session *session, uint8_
         kept += at - start;
     }
     if (send_on(loop, session, &session->client, bytes, (size_t)(kept - bytes)))
-        ask_question(loop, session, false);
+        ask_question(loop, session, OBSERVED_ANSWERED);
 }
 
 static void look_whether_over(struct loop *loop, struct session *session)
@@ -551,6 +551,8 @@ static void look_whether_over(struct loop *loop, struct session *session)
         return;
     if (!observe_is_on(loop->settings.shared))
         observed_stop(session->observed);
+    if (session->client.ended && !link_waits(&session->server) && !observed_waits(session->observed))
+        link_shut(&session->server);
     if (observed_is_over(session->observed) && !(session->strips && !wire_is_between(&session->from_server)))
         become_raw(loop, session);
 }
@@ -609,7 +611,9 @@ static void reach_end(struct loop *loop, struct session *session, struct link *l
         !send_on(loop, session, &session->server, session->held.bytes, session->held.used))
         return;
     session->held.used = 0;
-    if (!link_waits(other))
+    if (link == &session->client)
+        ask_question(loop, session, OBSERVED_END); /* the last there is a time for */
+    if (!link_waits(other) && !(link == &session->client && observed_waits(session->observed)))
         link_shut(other);
     /* A server that has ended says nothing more, whatever its client still sends. */
     if (session->server.ended && !link_waits(&session->client))
@@ -759,7 +763,7 @@ static void look_around(struct loop *loop)
         if (session->stage < STAGE_RUN && now - session->since > SILENT_SECONDS) {
             end_session(loop, session);
         } else if (session->stage == STAGE_RUN && now - session->touched > IDLE_SECONDS) {
-            ask_question(loop, session, true);
+            ask_question(loop, session, OBSERVED_IDLE);
             ask_events(loop, session);
         }
     }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "observe/shape.h"
 #include "proxy/address.h"
 #include "proxy/loop.h"
 #include "proxy/status.h"
@@ -25,7 +26,7 @@ enum { DESCRIPTORS_KEPT = 256, DESCRIPTORS_MOST = 1 << 21 };
 enum { BACKLOG = 4096, LOOPS_MOST = 64, PROPERTIES_MOST = 256, REPORT_SECONDS = 60 };
 
 struct proxy {
-    const char *bind, *server, *to, *sid, *listen, *listen_token;
+    const char *bind, *server, *to, *sid, *listen, *listen_token, *explain_sql;
     struct app_texts properties, tables, listen_names;
     uint32_t threads;
     int tls;    /* enum loop_tls */
@@ -97,6 +98,9 @@ static const struct app_option options[] = {
                   "A host name that requests may use, beside localhost, the name in --listen,\n"
                   "and every address. Other names get 421. May be given often."),
     APP_ROW_FLAG("shapes", PLACE(shapes), "At the end print statements by shape: how many ran, read, were recorded."),
+    APP_ROW_TEXT("explain-sql", "SQL", PLACE(explain_sql),
+                 "Say what would be recorded of these statements, and why not; nothing else\n"
+                 "is done."),
     APP_ROW_FLAG("quiet", PLACE(quiet), "Say nothing but warnings and errors."),
     {.type = APP_END},
 };
@@ -361,6 +365,14 @@ out:
     return error->status;
 }
 
+static void explain_sql(struct app *app, const char *sql)
+{
+    struct iso_text text = {0};
+    shape_explain(sql, &text);
+    iso_output_bytes(&app->out, text.bytes, text.used);
+    iso_text_release(&text);
+}
+
 static enum iso_status run_serve(struct app *app, int count, char **arguments)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -376,7 +388,9 @@ static enum iso_status run_serve(struct app *app, int count, char **arguments)
     if (status == ISO_OK && !done && files.count)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "%s: isochron-proxy reads no files; expected options only",
                                files.items[0]);
-    if (status == ISO_OK && !done)
+    if (status == ISO_OK && !done && proxy.explain_sql)
+        explain_sql(app, proxy.explain_sql);
+    else if (status == ISO_OK && !done)
         status = serve(app, &proxy);
     app_texts_release(&proxy.properties);
     app_texts_release(&proxy.tables);

@@ -32,6 +32,7 @@ static void add_counts(struct observe_counts *to, const struct observe_counts *f
     to->catalogs += from->catalogs;
     to->plans += from->plans;
     to->plans_refused += from->plans_refused;
+    to->unconfirmed += from->unconfirmed;
     for (int i = 0; i < REASONS; i++)
         to->reasons[i] += from->reasons[i];
 }
@@ -158,6 +159,9 @@ static void put_metrics(const struct status_view *view, struct iso_text *text)
         {"sessions_raw_total", "counter", "Sessions of which bytes are passed on unread.", sums.raw},
         {"sessions_encrypted_total", "counter", "Those of them that are encrypted from end to end.", sums.encrypted},
         {"sessions_bad_total", "counter", "Sessions that were closed for bytes that are no message.", sums.bad},
+        {"unconfirmed_total", "counter",
+         "Times that records lost what they list: the catalog had changed, or could not be asked for.",
+         counts->unconfirmed},
         {"sessions_lost_total", "counter", "Sessions that were not understood and are passed on since.", counts->lost},
         {"connect_failures_total", "counter", "Connections that the server did not take.", sums.connects_failed},
         {"client_bytes_total", "counter", "Bytes from clients.", sums.from_clients},

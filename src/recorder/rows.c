@@ -120,7 +120,7 @@ void iso_recorder_query_columns(struct iso_recorder_session *session, const char
     struct recorder_text *record = return_one(session, RECORDER_BAG, ",\"columns\":[");
     if (!record)
         return;
-    if (session->query.columns || !count)
+    if (session->query.columns)
         record->failed = true;
     for (size_t i = 0; i < count; i++) {
         recorder_put(record, i ? "," : "");

@@ -47,6 +47,8 @@ void iso_recorder_session_free(struct iso_recorder_session *session)
     free(session->statement.bytes);
     free(session->snapshot.bytes);
     free(session->xid.bytes);
+    free(session->held.bytes);
+    free(session->bare.bytes);
     free(session->sid);
     free(session);
 }
@@ -62,7 +64,8 @@ void iso_recorder_begin(struct iso_recorder_session *session)
     session->has_sts = session->has_cts = session->writes_from_stream = session->given = false;
     session->query = (struct recorder_query){0};
     session->open = true;
-    atomic_store(&session->floor.xmin, atomic_load(&session->recorder->floors.newest));
+    if (!session->held.used)
+        atomic_store(&session->floor.xmin, atomic_load(&session->recorder->floors.newest));
     recorder_put_bytes(&session->record, session->head.bytes, session->head.used);
     recorder_put(&session->record, ".");
     recorder_put_number(&session->record, session->sno);
@@ -136,7 +139,7 @@ void iso_recorder_snapshot(struct iso_recorder_session *session, const char *sna
         return;
     keep_text(&session->snapshot, snapshot);
     if (snapshot && session->open)
-        recorder_floors_saw(&session->recorder->floors, snapshot, &session->floor);
+        recorder_floors_saw(&session->recorder->floors, snapshot, session->held.used ? NULL : &session->floor);
 }
 
 void iso_recorder_statement(struct iso_recorder_session *session)
@@ -302,9 +305,9 @@ static void put_timestamp(struct recorder_text *record, const char *name, uint64
 }
 
 /* What stands behind the operations. */
-static void finish_record(struct iso_recorder_session *session, const char *status)
+static void finish_record(const struct iso_recorder_session *session, struct recorder_text *record, bool from_stream,
+                          const char *status)
 {
-    struct recorder_text *record = &session->record;
     recorder_put(record, "]");
     put_member(record, ",\"xid\":", &session->xid);
     put_member(record, ",\"snapshot\":", &session->snapshot);
@@ -312,7 +315,7 @@ static void finish_record(struct iso_recorder_session *session, const char *stat
         put_timestamp(record, ",\"sts\":\"", session->sts);
     if (session->has_cts)
         put_timestamp(record, ",\"cts\":\"", session->cts);
-    if (session->writes_from_stream)
+    if (from_stream)
         recorder_put(record, ",\"writes\":\"cdc\"");
     recorder_put(record, ",\"status\":\"");
     recorder_put(record, status);
@@ -326,7 +329,7 @@ const char *iso_recorder_in_band(struct iso_recorder_session *session)
     recorder_drop_query(session);
     struct recorder_text *record = &session->record;
     size_t operations = record->used;
-    finish_record(session, "committed");
+    finish_record(session, record, session->writes_from_stream, "committed");
     recorder_put_bytes(record, "", 1);
     record->used = operations;
     if (record->failed)
@@ -337,15 +340,40 @@ const char *iso_recorder_in_band(struct iso_recorder_session *session)
     return record->bytes;
 }
 
+static enum recorder_fate hold(struct iso_recorder_session *session, const char *status)
+{
+    struct recorder_text *record = &session->record, *held = &session->held, *bare = &session->bare;
+    held->limit = session->recorder->record_bytes;
+    bare->limit = 2 * held->limit;
+    if (record->used > held->limit - held->used)
+        return RECORDER_FULL;
+    recorder_put_bytes(held, record->bytes, record->used);
+    if (session->xid.used || session->snapshot.used) {
+        recorder_put_bytes(bare, record->bytes, session->operations);
+        finish_record(session, bare, session->xid.used, status);
+    }
+    recorder_put(bare, "\n");
+    return held->failed || bare->failed ? RECORDER_REFUSED : RECORDER_FATES;
+}
+
 static enum recorder_fate hand_over(struct iso_recorder_session *session, const char *status)
 {
     struct iso_recorder *recorder = session->recorder;
     struct recorder_text *record = &session->record;
-    finish_record(session, status);
+    finish_record(session, record, session->writes_from_stream, status);
     recorder_put(record, "\n");
     if (record->failed || record->used > recorder->record_bytes)
         return RECORDER_REFUSED;
+    if (session->holds)
+        return hold(session, status);
     return recorder->sink->take(recorder->context, session->sid, record->bytes, record->used);
+}
+
+/* One that waits has none yet. */
+static void count_fate(struct iso_recorder_session *session, enum recorder_fate fate)
+{
+    if (fate != RECORDER_FATES)
+        recorder_count(session->recorder, fate);
 }
 
 static void end_transaction(struct iso_recorder_session *session, const char *status)
@@ -356,10 +384,35 @@ static void end_transaction(struct iso_recorder_session *session, const char *st
     session->open = false;
     session->sno++;
     if (session->recorder->sink)
-        recorder_count(session->recorder, hand_over(session, status));
+        count_fate(session, hand_over(session, status));
     else if (session->record.failed)
         recorder_count(session->recorder, RECORDER_REFUSED);
-    atomic_store(&session->floor.xmin, UINT64_MAX);
+    if (!session->held.used)
+        atomic_store(&session->floor.xmin, UINT64_MAX);
+}
+
+void iso_recorder_hold(struct iso_recorder_session *session)
+{
+    if (session)
+        session->holds = session->recorder->sink != NULL;
+}
+
+void iso_recorder_let_go(struct iso_recorder_session *session, bool right)
+{
+    if (!session)
+        return;
+    struct iso_recorder *recorder = session->recorder;
+    const struct recorder_text *lines = right ? &session->held : &session->bare;
+    for (size_t at = 0, next; at < lines->used; at = next) {
+        next = (size_t)((char *)memchr(lines->bytes + at, '\n', lines->used - at) - lines->bytes) + 1;
+        count_fate(session, next - at > 1
+                                ? recorder->sink->take(recorder->context, session->sid, lines->bytes + at, next - at)
+                                : RECORDER_REFUSED);
+    }
+    clear_text(&session->held);
+    clear_text(&session->bare);
+    if (!session->open)
+        atomic_store(&session->floor.xmin, UINT64_MAX);
 }
 
 void iso_recorder_commit(struct iso_recorder_session *session)

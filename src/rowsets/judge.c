@@ -315,7 +315,7 @@ static void judge_rows(struct judge *judge)
     for (uint32_t i = 0; i < query->row_count; i++)
         if (!i || query->rows[i] != query->rows[i - 1])
             judge_returned_row(judge, query->rows[i]);
-    if (query->is_partial)
+    if (query->is_partial && !judge->has_bag)
         return;
     if (counts(judge) && !judge->engine->store.tables[judge->table].is_whole) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_BEFORE_START, 0);

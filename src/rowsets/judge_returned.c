@@ -429,6 +429,7 @@ static void judge_bag_rows(struct judge *judge)
     qsort_r(found, found_count, sizeof *found, compare_bag_rows, bag);
     take_common(bag, told, &told_count, found, &found_count);
     told_count = is_whole ? told_count : 0;
+    found_count = judge->query->is_partial ? 0 : found_count;
     if (!told_count && !found_count)
         return;
     if (is_unclear(judge, told, told_count, found, found_count)) {

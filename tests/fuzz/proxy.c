@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         data += length, size -= length;
         question.used = 0;
         if (wire_is_between(&sides[0].reader) && wire_is_between(&sides[1].reader))
-            observed_asks(observed, true, &question);
+            observed_asks(observed, (size & 3) == 3 ? OBSERVED_END : OBSERVED_IDLE, &question);
     }
     observed_free(observed);
     wire_reader_release(&sides[0].reader);

@@ -384,6 +384,8 @@ static void judge_bag(const struct table_history *history, const struct table_qu
         judgement->bag_missing += i == query->bag_count;
     }
     judgement->bag_extra = query->bag_count - matched;
+    if (query->is_partial)
+        judgement->bag_missing = 0;
 }
 
 struct table_judgement table_oracle(const struct table_history *history, enum iso_level level, uint32_t t,
@@ -400,10 +402,11 @@ struct table_judgement table_oracle(const struct table_history *history, enum is
         own |= rows[r].is_own;
         seen += rows[r].is_there && table_within(query, &history->keys[r]) && (counts || !query->returned[r]);
     }
-    bool is_over = !query->is_partial && seen > history->scan_limit;
+    bool says_little = query->is_partial && query->asked != TABLE_ASKED_BAG; /* a bag's rows were there */
+    bool is_over = !says_little && seen > history->scan_limit;
     if (!counts)
         judge_rows(history, level, t, operation, rows, !query->is_partial && !is_over, &judgement);
-    if (query->is_partial)
+    if (says_little)
         return judgement;
     if (counts && reader->cdc_writes && own) {
         judgement.reasons |= TABLE_OWN_ORDER;

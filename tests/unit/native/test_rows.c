@@ -161,7 +161,7 @@ static void mistakes(void **state)
         {"{'t':'q','table':'T','bag':[]}", "a query with \"bag\" alone, expected \"columns\" and \"bag\""},
         {"{'t':'q','table':'T','rows':{},'columns':['c']}",
          "a query with \"columns\" alone, expected \"columns\" and \"bag\""},
-        {"{'t':'q','table':'T','columns':[],'bag':[]}", "columns: an empty list, expected a name"},
+        {"{'t':'q','table':'T','columns':[],'bag':[['x']]}", "a bag whose rows have 1 values, of 0 columns"},
         {"{'t':'q','table':'T','columns':['c'],'bag':[[1,2]]}", "a bag whose rows have 2 values, of 1 columns"},
         {"{'t':'q','table':'T','columns':['c'],'bag':[[1],[1,2]]}", "bag: a row of 2 values, and others of 1"},
         {"{'t':'q','table':'T','columns':['c'],'bag':[1]}",

@@ -1,0 +1,696 @@
+#include "observe/shape.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+enum { DEPTH_MOST = 200 };
+
+struct look {
+    struct plan_statement *statement;
+    const char *with[32]; /* names of WITH, wherever they stand */
+    uint32_t with_count, depth, selects;
+    bool groups_by_sets;
+};
+
+/* ---- the lists: sorted, for bsearch ---- */
+
+/* No set of rows, no effect, and the same for every session but for the time. */
+static const char *const functions[] = {"abs",
+                                        "age",
+                                        "array_agg",
+                                        "array_append",
+                                        "array_length",
+                                        "array_position",
+                                        "array_prepend",
+                                        "array_remove",
+                                        "array_to_string",
+                                        "ascii",
+                                        "avg",
+                                        "bit_length",
+                                        "bool_and",
+                                        "bool_or",
+                                        "btrim",
+                                        "cardinality",
+                                        "ceil",
+                                        "ceiling",
+                                        "char_length",
+                                        "character_length",
+                                        "chr",
+                                        "clock_timestamp",
+                                        "coalesce",
+                                        "concat",
+                                        "concat_ws",
+                                        "count",
+                                        "cume_dist",
+                                        "current_database",
+                                        "current_schema",
+                                        "current_setting",
+                                        "date_part",
+                                        "date_trunc",
+                                        "decode",
+                                        "dense_rank",
+                                        "div",
+                                        "encode",
+                                        "every",
+                                        "exp",
+                                        "extract",
+                                        "first_value",
+                                        "floor",
+                                        "format",
+                                        "greatest",
+                                        "initcap",
+                                        "isfinite",
+                                        "json_agg",
+                                        "json_array_length",
+                                        "json_build_array",
+                                        "json_build_object",
+                                        "json_extract_path",
+                                        "json_extract_path_text",
+                                        "json_object_agg",
+                                        "json_typeof",
+                                        "jsonb_agg",
+                                        "jsonb_array_length",
+                                        "jsonb_build_array",
+                                        "jsonb_build_object",
+                                        "jsonb_exists",
+                                        "jsonb_extract_path",
+                                        "jsonb_extract_path_text",
+                                        "jsonb_object_agg",
+                                        "jsonb_set",
+                                        "jsonb_typeof",
+                                        "lag",
+                                        "last_value",
+                                        "lead",
+                                        "least",
+                                        "left",
+                                        "length",
+                                        "like_escape",
+                                        "ln",
+                                        "localtimestamp",
+                                        "log",
+                                        "lower",
+                                        "lpad",
+                                        "ltrim",
+                                        "make_date",
+                                        "make_interval",
+                                        "max",
+                                        "md5",
+                                        "min",
+                                        "mod",
+                                        "now",
+                                        "nth_value",
+                                        "ntile",
+                                        "nullif",
+                                        "num_nonnulls",
+                                        "num_nulls",
+                                        "octet_length",
+                                        "overlay",
+                                        "pg_backend_pid",
+                                        "pg_get_serial_sequence",
+                                        "pg_is_in_recovery",
+                                        "pg_typeof",
+                                        "position",
+                                        "power",
+                                        "quote_ident",
+                                        "quote_literal",
+                                        "random",
+                                        "rank",
+                                        "regexp_replace",
+                                        "repeat",
+                                        "replace",
+                                        "reverse",
+                                        "right",
+                                        "round",
+                                        "row_number",
+                                        "row_to_json",
+                                        "rpad",
+                                        "rtrim",
+                                        "sign",
+                                        "similar_to_escape",
+                                        "split_part",
+                                        "sqrt",
+                                        "starts_with",
+                                        "statement_timestamp",
+                                        "stddev",
+                                        "stddev_pop",
+                                        "stddev_samp",
+                                        "string_agg",
+                                        "string_to_array",
+                                        "strpos",
+                                        "substr",
+                                        "substring",
+                                        "sum",
+                                        "timezone",
+                                        "to_char",
+                                        "to_date",
+                                        "to_json",
+                                        "to_jsonb",
+                                        "to_number",
+                                        "to_timestamp",
+                                        "to_tsquery",
+                                        "to_tsvector",
+                                        "transaction_timestamp",
+                                        "translate",
+                                        "trunc",
+                                        "ts_rank",
+                                        "upper",
+                                        "var_pop",
+                                        "var_samp",
+                                        "variance",
+                                        "version"};
+
+static const char *const aggregates[] = {"array_agg",  "avg",      "bool_and",        "bool_or",    "count",
+                                         "every",      "json_agg", "json_object_agg", "jsonb_agg",  "jsonb_object_agg",
+                                         "max",        "min",      "stddev",          "stddev_pop", "stddev_samp",
+                                         "string_agg", "sum",      "var_pop",         "var_samp",   "variance"};
+
+static const char *const operators[] = {"!=", "!~", "!~*", "!~~", "!~~*", "#>", "#>>", "%",  "&&", "*",  "+",
+                                        "-",  "->", "->>", "/",   "<",    "<=", "<>",  "<@", "=",  ">",  ">=",
+                                        "?",  "?&", "?|",  "@>",  "@@",   "^",  "||",  "~",  "~*", "~~", "~~*"};
+
+static const char *const types[] = {"bit",    "bool",   "bpchar",    "bytea",       "char",    "cidr",    "date",
+                                    "float4", "float8", "inet",      "int2",        "int4",    "int8",    "interval",
+                                    "json",   "jsonb",  "money",     "name",        "numeric", "oid",     "regclass",
+                                    "text",   "time",   "timestamp", "timestamptz", "timetz",  "tsquery", "tsvector",
+                                    "uuid",   "varbit", "varchar"};
+
+static int compare_names(const void *name, const void *one)
+{
+    return strcmp(name, *(const char *const *)one);
+}
+
+#define IS_LISTED(name, list)                                                                                          \
+    (bsearch((name), (list), sizeof(list) / sizeof *(list), sizeof *(list), compare_names) != NULL)
+
+bool shape_is_aggregate(const char *function)
+{
+    return IS_LISTED(function, aggregates);
+}
+
+/* ---- what is found ---- */
+
+/* Always false. The first reason stays. */
+static bool refuse(struct look *look, enum plan_reason reason, const char *detail)
+{
+    struct plan_statement *statement = look->statement;
+    if (!statement->reason || statement->reason == REASON_NO_TABLE) {
+        statement->reason = reason;
+        statement->detail = detail;
+    }
+    return false;
+}
+
+static bool add_use(struct look *look, enum plan_use_kind kind, const char *qualifier, const char *name)
+{
+    struct plan_statement *statement = look->statement;
+    for (uint32_t i = 0; kind != PLAN_USE_COLUMN && i < statement->use_count; i++)
+        if (statement->uses[i].kind == kind && !strcmp(statement->uses[i].name, name))
+            return true;
+    if (statement->use_count == PLAN_USES_MOST)
+        return refuse(look, REASON_SHAPE, "more names than are looked at");
+    ISO_GROW(statement->uses, statement->use_count, statement->use_capacity);
+    statement->uses[statement->use_count++] = (struct plan_use){kind, qualifier, name};
+    return true;
+}
+
+/* The one part of a name, or the second behind pg_catalog; NULL: another. */
+static const char *builtin_name(size_t count, PgQuery__Node *const *names, bool *is_qualified)
+{
+    for (size_t i = 0; i < count; i++)
+        if (names[i]->node_case != PG_QUERY__NODE__NODE_STRING)
+            return NULL;
+    *is_qualified = count == 2;
+    if (count == 1 || (count == 2 && !strcmp(names[0]->string->sval, "pg_catalog")))
+        return names[count - 1]->string->sval;
+    return NULL;
+}
+
+static bool is_with(const struct look *look, const PgQuery__RangeVar *table)
+{
+    for (uint32_t i = 0; !*table->schemaname && i < look->with_count; i++)
+        if (!strcmp(look->with[i], table->relname))
+            return true;
+    return false;
+}
+
+/* `is_top`: its rows can be the result's. */
+static bool add_table(struct look *look, const PgQuery__RangeVar *table, bool is_top)
+{
+    struct plan_statement *statement = look->statement;
+    if (is_with(look, table))
+        return add_use(look, PLAN_USE_WITH, NULL, table->relname);
+    if (*table->catalogname || !table->inh || (table->alias && table->alias->n_colnames))
+        return refuse(look, REASON_TABLE, !table->inh ? "ONLY" : "a table with names for its columns");
+    const char *alias = table->alias ? table->alias->aliasname : table->relname;
+    for (uint32_t i = 0; i < statement->table_count; i++) {
+        struct plan_table *known = &statement->tables[i];
+        if (strcmp(known->name, table->relname))
+            continue; /* by name alone: that a schema is said in one place and not in another makes no second table of it */
+        known->times++;
+        is_top = false;
+    }
+    if (statement->table_count == SHAPE_TABLES_MOST)
+        return refuse(look, REASON_TABLE, "more tables than are looked at");
+    ISO_GROW(statement->tables, statement->table_count, statement->table_capacity);
+    statement->tables[statement->table_count++] = (struct plan_table){
+        .schema = table->schemaname, .name = table->relname, .alias = alias, .times = 1, .is_top = is_top};
+    return true;
+}
+
+/* ---- expressions: no effect, whatever they mean ---- */
+
+static bool is_fine(struct look *look, const PgQuery__Node *node);
+static bool is_fine_select(struct look *look, const PgQuery__SelectStmt *select, bool is_top);
+
+static bool all_fine(struct look *look, size_t count, PgQuery__Node *const *nodes)
+{
+    bool fine = true;
+    for (size_t i = 0; i < count; i++)
+        fine &= is_fine(look, nodes[i]); /* each: whatever tables stand in them are told, too */
+    return fine;
+}
+
+static bool is_fine_column(struct look *look, const PgQuery__ColumnRef *column)
+{
+    const char *parts[2] = {NULL, NULL};
+    if (column->n_fields > 2)
+        return refuse(look, REASON_SHAPE, "a column's name of three parts");
+    for (size_t i = 0; i < column->n_fields; i++) {
+        if (column->fields[i]->node_case == PG_QUERY__NODE__NODE_A_STAR)
+            return true;
+        if (column->fields[i]->node_case != PG_QUERY__NODE__NODE_STRING)
+            return refuse(look, REASON_SHAPE, "a column's name");
+        parts[i] = column->fields[i]->string->sval;
+    }
+    /* `table.name` that is no column calls the function of that name. */
+    return !parts[1] || add_use(look, PLAN_USE_COLUMN, parts[0], parts[1]);
+}
+
+static bool is_fine_operator(struct look *look, size_t count, PgQuery__Node *const *names)
+{
+    bool is_qualified = false;
+    const char *name = builtin_name(count, names, &is_qualified);
+    if (!name || !IS_LISTED(name, operators))
+        return refuse(look, REASON_OPERATOR, name ? name : "of a schema");
+    return is_qualified || add_use(look, PLAN_USE_OPERATOR, NULL, name);
+}
+
+static bool is_fine_test(struct look *look, const PgQuery__AExpr *test)
+{
+    static const char *const of_between[] = {"<", "<=", ">", ">=", NULL};
+    switch (test->kind) {
+    case PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN:
+        for (const char *const *name = of_between; *name; name++)
+            add_use(look, PLAN_USE_OPERATOR, NULL, *name);
+        break;
+    case PG_QUERY__A__EXPR__KIND__AEXPR_OP:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ALL:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_DISTINCT:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_IN:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_LIKE:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_ILIKE:
+        if (!is_fine_operator(look, test->n_name, test->name))
+            return false;
+        break;
+    default:
+        return refuse(look, REASON_SHAPE, "a comparison");
+    }
+    return is_fine(look, test->lexpr) & is_fine(look, test->rexpr);
+}
+
+static bool is_fine_cast(struct look *look, const PgQuery__TypeCast *cast)
+{
+    const PgQuery__TypeName *type = cast->type_name;
+    bool is_qualified = false;
+    const char *name = type ? builtin_name(type->n_names, type->names, &is_qualified) : NULL;
+    if (!name || type->setof || type->pct_type || !IS_LISTED(name, types))
+        return refuse(look, REASON_TYPE, name ? name : "of a schema");
+    return (is_qualified || add_use(look, PLAN_USE_TYPE, NULL, name)) && is_fine(look, cast->arg);
+}
+
+static bool is_fine_window(struct look *look, const PgQuery__WindowDef *window)
+{
+    return !window || (all_fine(look, window->n_partition_clause, window->partition_clause) &
+                       all_fine(look, window->n_order_clause, window->order_clause) &
+                       is_fine(look, window->start_offset) & is_fine(look, window->end_offset));
+}
+
+static bool is_fine_call(struct look *look, const PgQuery__FuncCall *call)
+{
+    bool is_qualified = false;
+    const char *name = builtin_name(call->n_funcname, call->funcname, &is_qualified);
+    if (!name || !IS_LISTED(name, functions))
+        return refuse(look, REASON_FUNCTION, name ? name : "of a schema");
+    if (call->func_variadic || call->agg_within_group)
+        return refuse(look, REASON_FUNCTION, "VARIADIC or WITHIN GROUP");
+    if (!is_qualified && !add_use(look, PLAN_USE_FUNCTION, NULL, name))
+        return false;
+    look->statement->has_aggregate |= !call->over && look->selects == 1 && IS_LISTED(name, aggregates);
+    return all_fine(look, call->n_args, call->args) & all_fine(look, call->n_agg_order, call->agg_order) &
+           is_fine(look, call->agg_filter) & is_fine_window(look, call->over);
+}
+
+static bool is_fine_link(struct look *look, const PgQuery__SubLink *link)
+{
+    if (link->n_oper_name && !is_fine_operator(look, link->n_oper_name, link->oper_name))
+        return false;
+    if (link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK && !link->n_oper_name)
+        add_use(look, PLAN_USE_OPERATOR, NULL, "=");
+    look->statement->has_sub_select = true;
+    if (!link->subselect || link->subselect->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
+        return refuse(look, REASON_SHAPE, "a sub-select");
+    return is_fine(look, link->testexpr) & is_fine_select(look, link->subselect->select_stmt, false);
+}
+
+static bool is_fine_case(struct look *look, const PgQuery__CaseExpr *all)
+{
+    if (all->arg)
+        add_use(look, PLAN_USE_OPERATOR, NULL, "=");
+    for (size_t i = 0; i < all->n_args; i++) {
+        if (all->args[i]->node_case != PG_QUERY__NODE__NODE_CASE_WHEN)
+            return refuse(look, REASON_SHAPE, "CASE");
+        if (!is_fine(look, all->args[i]->case_when->expr) || !is_fine(look, all->args[i]->case_when->result))
+            return false;
+    }
+    return is_fine(look, all->arg) && is_fine(look, all->defresult);
+}
+
+static bool is_fine_indirection(struct look *look, const PgQuery__AIndirection *all)
+{
+    for (size_t i = 0; i < all->n_indirection; i++) {
+        const PgQuery__Node *one = all->indirection[i];
+        if (one->node_case != PG_QUERY__NODE__NODE_A_INDICES) /* a field's name may be a function's */
+            return refuse(look, REASON_SHAPE, "a field of a row");
+        if (!is_fine(look, one->a_indices->lidx) || !is_fine(look, one->a_indices->uidx))
+            return false;
+    }
+    return is_fine(look, all->arg);
+}
+
+static bool is_fine_here(struct look *look, const PgQuery__Node *node)
+{
+    switch (node->node_case) {
+    case PG_QUERY__NODE__NODE_A_CONST:
+    case PG_QUERY__NODE__NODE_PARAM_REF:
+    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
+        return true;
+    case PG_QUERY__NODE__NODE_SET_TO_DEFAULT:
+        return look->statement->kind == PLAN_WRITE || refuse(look, REASON_SHAPE, "DEFAULT");
+    case PG_QUERY__NODE__NODE_COLUMN_REF:
+        return is_fine_column(look, node->column_ref);
+    case PG_QUERY__NODE__NODE_TYPE_CAST:
+        return is_fine_cast(look, node->type_cast);
+    case PG_QUERY__NODE__NODE_A_EXPR:
+        return is_fine_test(look, node->a_expr);
+    case PG_QUERY__NODE__NODE_BOOL_EXPR:
+        return all_fine(look, node->bool_expr->n_args, node->bool_expr->args);
+    case PG_QUERY__NODE__NODE_NULL_TEST:
+        return is_fine(look, node->null_test->arg);
+    case PG_QUERY__NODE__NODE_BOOLEAN_TEST:
+        return is_fine(look, node->boolean_test->arg);
+    case PG_QUERY__NODE__NODE_COALESCE_EXPR:
+        return all_fine(look, node->coalesce_expr->n_args, node->coalesce_expr->args);
+    case PG_QUERY__NODE__NODE_MIN_MAX_EXPR:
+        return all_fine(look, node->min_max_expr->n_args, node->min_max_expr->args);
+    case PG_QUERY__NODE__NODE_CASE_EXPR:
+        return is_fine_case(look, node->case_expr);
+    case PG_QUERY__NODE__NODE_A_ARRAY_EXPR:
+        return all_fine(look, node->a_array_expr->n_elements, node->a_array_expr->elements);
+    case PG_QUERY__NODE__NODE_ROW_EXPR:
+        return all_fine(look, node->row_expr->n_args, node->row_expr->args);
+    case PG_QUERY__NODE__NODE_LIST:
+        return all_fine(look, node->list->n_items, node->list->items);
+    case PG_QUERY__NODE__NODE_COLLATE_CLAUSE:
+        return is_fine(look, node->collate_clause->arg);
+    case PG_QUERY__NODE__NODE_A_INDIRECTION:
+        return is_fine_indirection(look, node->a_indirection);
+    case PG_QUERY__NODE__NODE_FUNC_CALL:
+        return is_fine_call(look, node->func_call);
+    case PG_QUERY__NODE__NODE_SUB_LINK:
+        return is_fine_link(look, node->sub_link);
+    case PG_QUERY__NODE__NODE_RES_TARGET:
+        if (node->res_target->n_indirection)
+            return refuse(look, REASON_SHAPE, "a part of a column");
+        return is_fine(look, node->res_target->val);
+    case PG_QUERY__NODE__NODE_SORT_BY:
+        if (node->sort_by->n_use_op)
+            return refuse(look, REASON_SHAPE, "ORDER BY ... USING");
+        return is_fine(look, node->sort_by->node);
+    case PG_QUERY__NODE__NODE_GROUPING_SET:
+        return all_fine(look, node->grouping_set->n_content, node->grouping_set->content);
+    case PG_QUERY__NODE__NODE_WINDOW_DEF:
+        return is_fine_window(look, node->window_def);
+    default:
+        return refuse(look, REASON_SHAPE, node->base.descriptor->short_name);
+    }
+}
+
+static bool is_fine(struct look *look, const PgQuery__Node *node)
+{
+    if (!node || node->node_case == PG_QUERY__NODE__NODE__NOT_SET)
+        return true;
+    if (++look->depth > DEPTH_MOST)
+        return refuse(look, REASON_SHAPE, "nested too deep");
+    bool fine = is_fine_here(look, node);
+    look->depth--;
+    return fine;
+}
+
+/* ---- SELECT ---- */
+
+static bool is_fine_from(struct look *look, const PgQuery__Node *item, bool is_top)
+{
+    if (item->node_case == PG_QUERY__NODE__NODE_RANGE_VAR)
+        return add_table(look, item->range_var, is_top);
+    if (item->node_case == PG_QUERY__NODE__NODE_RANGE_SUBSELECT) {
+        const PgQuery__Node *query = item->range_subselect->subquery;
+        look->statement->has_sub_select = true;
+        if (!query || query->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
+            return refuse(look, REASON_SHAPE, "a sub-select");
+        return is_fine_select(look, query->select_stmt, false);
+    }
+    if (item->node_case != PG_QUERY__NODE__NODE_JOIN_EXPR)
+        return refuse(look, REASON_TABLE, item->base.descriptor->short_name);
+    const PgQuery__JoinExpr *join = item->join_expr;
+    bool is_inner = join->jointype == PG_QUERY__JOIN_TYPE__JOIN_INNER;
+    if (join->is_natural || join->join_using_alias || join->alias || (join->n_using_clause && !is_inner))
+        return refuse(look, REASON_SHAPE, "a join by the names of columns");
+    if (!is_inner && join->jointype != PG_QUERY__JOIN_TYPE__JOIN_LEFT &&
+        join->jointype != PG_QUERY__JOIN_TYPE__JOIN_RIGHT && join->jointype != PG_QUERY__JOIN_TYPE__JOIN_FULL)
+        return refuse(look, REASON_SHAPE, "a join");
+    if (join->n_using_clause)
+        add_use(look, PLAN_USE_OPERATOR, NULL, "=");
+    look->statement->joins = true;
+    return is_fine_from(look, join->larg, is_top) & is_fine_from(look, join->rarg, is_top) & is_fine(look, join->quals);
+}
+
+static bool is_fine_with(struct look *look, const PgQuery__WithClause *with)
+{
+    for (size_t i = 0; with && i < with->n_ctes; i++) {
+        if (with->ctes[i]->node_case != PG_QUERY__NODE__NODE_COMMON_TABLE_EXPR)
+            return refuse(look, REASON_SHAPE, "WITH");
+        const PgQuery__CommonTableExpr *one = with->ctes[i]->common_table_expr;
+        if (one->search_clause || one->cycle_clause || !one->ctequery ||
+            look->with_count == sizeof look->with / sizeof *look->with)
+            return refuse(look, REASON_SHAPE, "WITH");
+        if (one->ctequery->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
+            return refuse(look, REASON_WRITES, "WITH");
+        look->with[look->with_count++] = one->ctename;
+        look->statement->has_sub_select = true;
+    }
+    for (size_t i = 0; with && i < with->n_ctes; i++)
+        if (!is_fine_select(look, with->ctes[i]->common_table_expr->ctequery->select_stmt, false))
+            return false;
+    return true;
+}
+
+static bool is_fine_group(struct look *look, const PgQuery__SelectStmt *select)
+{
+    for (size_t i = 0; i < select->n_group_clause; i++)
+        if (select->group_clause[i]->node_case == PG_QUERY__NODE__NODE_GROUPING_SET)
+            look->groups_by_sets = true; /* a column may be NULL where the row's is not */
+    return all_fine(look, select->n_group_clause, select->group_clause) & is_fine(look, select->having_clause);
+}
+
+/* `is_top`: its rows are the statement's. */
+static bool is_fine_select(struct look *look, const PgQuery__SelectStmt *select, bool is_top)
+{
+    if (++look->depth > DEPTH_MOST)
+        return refuse(look, REASON_SHAPE, "nested too deep");
+    look->selects += !is_top;
+    if (select->into_clause || (select->n_values_lists && is_top))
+        return refuse(look, select->into_clause ? REASON_WRITES : REASON_SHAPE, "VALUES");
+    bool fine = is_fine_with(look, select->with_clause);
+    if (select->op != PG_QUERY__SET_OPERATION__SETOP_NONE) {
+        look->statement->has_sub_select = true; /* columns have the names of the first query's, and rows of both */
+        fine &= is_fine_select(look, select->larg, false) & is_fine_select(look, select->rarg, false);
+    }
+    for (size_t i = 0; i < select->n_from_clause; i++)
+        fine &= is_fine_from(look, select->from_clause[i], is_top);
+    for (size_t i = 0; i < select->n_distinct_clause; i++)
+        look->statement->has_distinct_on |=
+            is_top && select->distinct_clause[i]->node_case != PG_QUERY__NODE__NODE__NOT_SET;
+    fine &= all_fine(look, select->n_target_list, select->target_list) & is_fine(look, select->where_clause) &
+            is_fine_group(look, select) & all_fine(look, select->n_window_clause, select->window_clause) &
+            all_fine(look, select->n_values_lists, select->values_lists) &
+            all_fine(look, select->n_sort_clause, select->sort_clause) &
+            all_fine(look, select->n_distinct_clause, select->distinct_clause) & is_fine(look, select->limit_count) &
+            is_fine(look, select->limit_offset);
+    look->selects -= !is_top;
+    look->depth--;
+    return fine;
+}
+
+/* A constant, whatever the row is. */
+static bool is_constant(const PgQuery__Node *node)
+{
+    while (node && node->node_case == PG_QUERY__NODE__NODE_TYPE_CAST)
+        node = node->type_cast->arg;
+    return node &&
+           (node->node_case == PG_QUERY__NODE__NODE_A_CONST || node->node_case == PG_QUERY__NODE__NODE_PARAM_REF);
+}
+
+static bool says_some(const PgQuery__SelectStmt *select)
+{
+    for (size_t i = 0; i < select->n_target_list; i++)
+        if (select->target_list[i]->node_case != PG_QUERY__NODE__NODE_RES_TARGET ||
+            !is_constant(select->target_list[i]->res_target->val))
+            return false;
+    return select->n_target_list && !select->limit_offset;
+}
+
+/* SELECT EXISTS (SELECT ... FROM one table): the query within says which rows. */
+static const PgQuery__SelectStmt *exists_of(const PgQuery__SelectStmt *select)
+{
+    if (select->n_target_list != 1 || select->n_from_clause || select->where_clause || select->with_clause ||
+        select->n_group_clause || select->having_clause || select->limit_count || select->limit_offset ||
+        select->target_list[0]->node_case != PG_QUERY__NODE__NODE_RES_TARGET)
+        return NULL;
+    const PgQuery__Node *value = select->target_list[0]->res_target->val;
+    const PgQuery__SubLink *link = value && value->node_case == PG_QUERY__NODE__NODE_SUB_LINK ? value->sub_link : NULL;
+    return link && link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK ? link->subselect->select_stmt : NULL;
+}
+
+static bool is_one_table(const PgQuery__SelectStmt *select)
+{
+    return select->n_from_clause == 1 && select->from_clause[0]->node_case == PG_QUERY__NODE__NODE_RANGE_VAR &&
+           !select->n_group_clause && !select->having_clause && !select->n_window_clause && !select->with_clause &&
+           !select->n_distinct_clause && select->op == PG_QUERY__SET_OPERATION__SETOP_NONE;
+}
+
+static void look_at_select(struct look *look, const PgQuery__SelectStmt *select)
+{
+    struct plan_statement *statement = look->statement;
+    statement->select = select;
+    statement->is_partial = select->limit_count || select->limit_offset ||
+                            select->n_locking_clause; /* who waits for a lock sees newer rows */
+    statement->is_distinct = select->n_distinct_clause > 0;
+    look->selects = 1;
+    if (!is_fine_select(look, select, true)) {
+        statement->counts_as_read &= statement->table_count > 0;
+        return;
+    }
+    bool is_once = false, is_alone = statement->table_count == 1 && statement->tables[0].times == 1;
+    for (uint32_t i = 0; i < statement->table_count; i++)
+        is_once |= statement->tables[i].times == 1 && statement->tables[i].is_top;
+    const PgQuery__SelectStmt *within = exists_of(select);
+    if (within && is_alone && is_one_table(within) && !within->limit_count && !within->limit_offset &&
+        !within->n_locking_clause) {
+        statement->select = within;
+        statement->says_some = statement->is_exists = statement->is_simple = statement->is_pure = true;
+        return;
+    }
+    statement->is_simple = is_alone && statement->tables[0].is_top && !statement->has_sub_select &&
+                           !select->n_group_clause && !select->having_clause && !statement->has_distinct_on &&
+                           !statement->joins;
+    statement->says_some = statement->is_simple && is_one_table(select) && says_some(select);
+    if (!statement->table_count)
+        refuse(look, REASON_NO_TABLE, NULL);
+    else if (look->groups_by_sets)
+        refuse(look, REASON_GROUPED, NULL);
+    else if (!is_once)
+        refuse(look, REASON_TWICE, NULL);
+    statement->is_pure = true;
+}
+
+/* ---- writes ---- */
+
+static void look_at_write(struct look *look, const PgQuery__Node *node)
+{
+    const PgQuery__RangeVar *table;
+    const PgQuery__SelectStmt *values = NULL;
+    bool fine;
+    if (node->node_case == PG_QUERY__NODE__NODE_INSERT_STMT) {
+        const PgQuery__InsertStmt *insert = node->insert_stmt;
+        const PgQuery__OnConflictClause *conflict = insert->on_conflict_clause;
+        table = insert->relation;
+        values = insert->select_stmt ? insert->select_stmt->select_stmt : NULL;
+        fine = !insert->with_clause && insert->override == PG_QUERY__OVERRIDING_KIND__OVERRIDING_NOT_SET;
+        fine = fine && all_fine(look, insert->n_cols, insert->cols) &&
+               all_fine(look, insert->n_returning_list, insert->returning_list);
+        if (fine && conflict)
+            fine = all_fine(look, conflict->n_target_list, conflict->target_list) &&
+                   is_fine(look, conflict->where_clause) && !(conflict->infer && conflict->infer->where_clause);
+    } else if (node->node_case == PG_QUERY__NODE__NODE_UPDATE_STMT) {
+        const PgQuery__UpdateStmt *update = node->update_stmt;
+        table = update->relation;
+        fine = !update->with_clause && all_fine(look, update->n_target_list, update->target_list) &&
+               is_fine(look, update->where_clause) && all_fine(look, update->n_returning_list, update->returning_list);
+        for (size_t i = 0; fine && i < update->n_from_clause; i++)
+            fine = is_fine_from(look, update->from_clause[i], false);
+    } else {
+        const PgQuery__DeleteStmt *delete = node->delete_stmt;
+        table = delete->relation;
+        fine = !delete->with_clause && is_fine(look, delete->where_clause) &&
+               all_fine(look, delete->n_returning_list, delete->returning_list);
+        for (size_t i = 0; fine && i < delete->n_using_clause; i++)
+            fine = is_fine_from(look, delete->using_clause[i], false);
+    }
+    if (fine && values) /* VALUES, or a query */
+        fine = values->n_values_lists ? all_fine(look, values->n_values_lists, values->values_lists) &&
+                                            !values->with_clause && !values->n_sort_clause && !values->limit_count
+                                      : is_fine_select(look, values, false);
+    if (!fine || !add_table(look, table, true))
+        refuse(look, REASON_WRITES, "WITH, OVERRIDING or the like");
+}
+
+void plan_shape(struct plan_statement *statement)
+{
+    const PgQuery__Node *node = statement->node;
+    struct look look = {.statement = statement, .selects = 1};
+    switch (node->node_case) {
+    case PG_QUERY__NODE__NODE_SELECT_STMT:
+        look_at_select(&look, node->select_stmt);
+        break;
+    case PG_QUERY__NODE__NODE_DECLARE_CURSOR_STMT:
+        if (node->declare_cursor_stmt->query &&
+            node->declare_cursor_stmt->query->node_case == PG_QUERY__NODE__NODE_SELECT_STMT)
+            look_at_select(&look, node->declare_cursor_stmt->query->select_stmt);
+        else
+            refuse(&look, REASON_SHAPE, "a cursor");
+        break;
+    case PG_QUERY__NODE__NODE_INSERT_STMT:
+    case PG_QUERY__NODE__NODE_UPDATE_STMT:
+    case PG_QUERY__NODE__NODE_DELETE_STMT:
+        look_at_write(&look, node);
+        break;
+    case PG_QUERY__NODE__NODE_TRANSACTION_STMT:
+    case PG_QUERY__NODE__NODE_VARIABLE_SHOW_STMT:
+    case PG_QUERY__NODE__NODE_VARIABLE_SET_STMT: /* what it changes of spelling and names the session looks after */
+    case PG_QUERY__NODE__NODE_FETCH_STMT:        /* if its cursor's query is */
+    case PG_QUERY__NODE__NODE_CLOSE_PORTAL_STMT:
+    case PG_QUERY__NODE__NODE_LISTEN_STMT:
+    case PG_QUERY__NODE__NODE_UNLISTEN_STMT:
+    case PG_QUERY__NODE__NODE_NOTIFY_STMT:
+    case PG_QUERY__NODE__NODE_LOCK_STMT:
+        statement->is_pure = true;
+        break;
+    default:
+        break;
+    }
+}
