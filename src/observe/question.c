@@ -7,6 +7,7 @@
 /* Nanoseconds. A question for the generation is asked no more often, and for a twentieth of the time at most. */
 enum { CHECK_PAUSE = 50000000, CHECK_SHARE = 20, IDLE_PAUSE = 100000000 };
 
+static const char question_portal[] = "isochron_proxy_asks"; /* by which its questions are known in logs */
 static const char ask_position[] =
     "SELECT pg_catalog.pg_current_snapshot(), pg_catalog.current_setting('transaction_isolation')";
 static const char ask_xid[] = "SELECT pg_catalog.pg_current_xact_id_if_assigned()";
@@ -20,7 +21,7 @@ static const char ask_view[] =
 
 static void put_question(struct observed *observed, enum question question, const char *query, struct iso_text *text)
 {
-    wire_put_question(text, observed->world->shared->question_name, query);
+    wire_put_question(text, observed->world->shared->question_name, question_portal, query);
     observed_push(observed, ENTRY_PARSE, question);
     observed_push(observed, ENTRY_BIND, question);
     observed_push(observed, ENTRY_EXECUTE, question);
@@ -29,10 +30,10 @@ static void put_question(struct observed *observed, enum question question, cons
     observed_push(observed, ENTRY_SYNC, question);
 }
 
-static bool may_ask(const struct observed *observed)
+static bool may_ask(struct observed *observed)
 {
     return observed->is_ready && !observed->count && !observed->in_sequence && !observed->is_lost && !observed->stops &&
-           !observed->copies;
+           !observed->copies && !observed_find_portal(observed, question_portal);
 }
 
 static const struct plan_statement *only_statement(const struct text *text)

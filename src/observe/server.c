@@ -210,7 +210,8 @@ static void take_error(struct observed *observed, struct entry *entry)
             observed_begin_statement(observed, portal->text, 0, portal);
     }
     observed_fail_statement(observed);
-    observed_pop_to_sync(observed);
+    if (entry->kind != ENTRY_FUNCTION) /* which a ReadyForQuery of its own follows */
+        observed_pop_to_sync(observed);
 }
 
 static void become_idle(struct observed *observed, const struct wire_piece *piece)

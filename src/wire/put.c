@@ -40,7 +40,7 @@ static void put_close(struct iso_text *text, char what, const char *name)
     wire_put_end(text, begun);
 }
 
-void wire_put_question(struct iso_text *text, const char *name, const char *query)
+void wire_put_question(struct iso_text *text, const char *name, const char *portal, const char *query)
 {
     size_t begun = wire_put_begin(text, 'P');
     wire_put_text(text, name);
@@ -48,17 +48,17 @@ void wire_put_question(struct iso_text *text, const char *name, const char *quer
     wire_put_u16(text, 0);
     wire_put_end(text, begun);
     begun = wire_put_begin(text, 'B');
-    wire_put_text(text, name);
+    wire_put_text(text, portal);
     wire_put_text(text, name);
     wire_put_u16(text, 0);
     wire_put_u16(text, 0);
     wire_put_u16(text, 0);
     wire_put_end(text, begun);
     begun = wire_put_begin(text, 'E');
-    wire_put_text(text, name);
+    wire_put_text(text, portal);
     wire_put_u32(text, 0);
     wire_put_end(text, begun);
-    put_close(text, 'P', name);
+    put_close(text, 'P', portal);
     put_close(text, 'S', name);
     begun = wire_put_begin(text, 'S');
     wire_put_end(text, begun);

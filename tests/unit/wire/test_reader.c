@@ -127,7 +127,7 @@ static void a_question_is_six_messages(void **state)
     (void)state;
     struct iso_text text = {0};
     struct seen seen;
-    wire_put_question(&text, "mine", "SELECT 1");
+    wire_put_question(&text, "mine", "mine", "SELECT 1");
     read_all(&text, 3, &seen);
     assert_int_equal(seen.count, 6);
     assert_memory_equal(seen.types, "PBECCS", 6);
