@@ -383,12 +383,18 @@ static void emit_undelivered(struct iso_join *join, uint32_t number)
         join->stats.unplaced++;
 }
 
-/* Of a record that the engine had before its outcome was known: cells that it does not list are versions beside it. */
-static void leave_cells(struct iso_join *join, struct join_transaction *transaction)
+/* Of a record that the engine had before its outcome was known: what it does not list are versions beside it. */
+static void leave_unlisted(struct iso_join *join, const struct join_record *record,
+                           struct join_transaction *transaction)
 {
+    bool takes = record->flags & JOIN_RECORD_TAKES;
+    if (takes)
+        join_tally(join, record, transaction);
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
         struct join_row *row = &join->rows.list[r];
-        bool is_new = join->keys.list[row->key].part == JOIN_PART_CELL && !(row->flags & JOIN_ROW_UNREPORTED);
+        bool unlisted =
+            join->keys.list[row->key].part == JOIN_PART_CELL || (takes && !join_tally_of(join, row->key)->writes);
+        bool is_new = unlisted && !(row->flags & JOIN_ROW_UNREPORTED);
         transaction->unreported += is_new;
         row->flags |= is_new ? JOIN_ROW_UNREPORTED : 0;
     }
@@ -399,8 +405,9 @@ static void finish_claim(struct iso_join *join, uint32_t number, struct join_tra
     struct join_record *record = &join->records.list[number];
     uint64_t cts = 0;
     bool has_cts = join_commit_timestamp(transaction, &cts);
-    if (record->flags & JOIN_RECORD_ROWS && record->flags & JOIN_RECORD_GIVEN && record->status == ISO_UNKNOWN)
-        leave_cells(join, transaction);
+    if (record->flags & (JOIN_RECORD_ROWS | JOIN_RECORD_TAKES) && record->flags & JOIN_RECORD_GIVEN &&
+        record->status == ISO_UNKNOWN)
+        leave_unlisted(join, record, transaction);
     join_mark_lacking(join, transaction);
     bool wrote = join_adopt(join, number, (uint32_t)(transaction - join->open.list)) || record->writes.count;
     if (record->flags & JOIN_RECORD_CTS) {
@@ -540,6 +547,7 @@ static void finish_claimed(struct iso_join *join, uint32_t number, uint32_t firs
         return;
     }
     bool shared = shares_timestamps(join, transaction);
+    join_emit_respelt(join, transaction);
     for (uint32_t record = first; record != ISO_NONE; record = join->records.list[record].next_equal) {
         finish_claim(join, record, transaction);
         note_record(join, &join->records.list[record], transaction, cts);

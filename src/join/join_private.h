@@ -157,6 +157,7 @@ void join_log_release(struct iso_join *join, bool ended); /* those whose positio
 void join_count_collection(struct iso_join *join, const struct join_table *table, uint64_t count); /* of the next END */
 void join_note_collections(struct iso_join *join, uint32_t transaction); /* END: those are its own */
 void join_count_other(struct iso_join *join, uint32_t transaction, const struct join_table *table);
+void join_count_uncovered(struct iso_join *join, uint32_t table); /* between events: it was covered until now */
 /* Which tables it lacks rows of, as far as nothing more comes; false: of none. Until the next one is asked for. */
 bool join_mark_lacking(struct iso_join *join, const struct join_transaction *transaction);
 bool join_is_lacking(const struct iso_join *join, uint32_t key);

@@ -6,6 +6,8 @@
  * rows of the tables that it has rows of. Where positions rise (PostgreSQL) a key that is of unknown value already is
  * not given one again: a partition that lags by thousands costs no more than one that lags by one.
  */
+#include <assert.h>
+
 #include "base/memory.h"
 #include "join/join_private.h"
 #include "verdict/unjudged.h"
@@ -85,6 +87,28 @@ static uint64_t rows_of(const struct iso_join *join, const struct join_transacti
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
         rows += is_message_of(join, &join->rows.list[r], table);
     return rows;
+}
+
+/* Events of the table, which is not covered any more, are not waited for: what ENDs counted of it goes. */
+void join_count_uncovered(struct iso_join *join, uint32_t table)
+{
+    for (uint32_t i = join->open.oldest, next; i != ISO_NONE; i = next) {
+        struct join_transaction *transaction = &join->open.list[i];
+        const struct join_chain *counted = &transaction->counted;
+        uint32_t r = counted->first, left = counted->count;
+        next = transaction->newer;
+        for (; left && join->rows.list[r].key != table; left--)
+            r = join->rows.list[r].next;
+        if (!left)
+            continue;
+        struct join_row *entry = &join->rows.list[r];
+        uint64_t came = rows_of(join, transaction, table), waited = entry->ordinal - (came < entry->ordinal ? came : 0);
+        assert(transaction->expected >= waited && transaction->covered_others >= entry->rank);
+        transaction->expected -= waited;
+        transaction->covered_others -= (uint32_t)entry->rank;
+        entry->ordinal = entry->rank = 0;
+        join_check_complete(join, i);
+    }
 }
 
 static void mark(struct iso_join *join, uint32_t table)

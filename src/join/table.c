@@ -94,7 +94,10 @@ bool iso_join_ask_coverage_again(struct iso_join *join, const struct iso_atoms *
     table->asked_again = table->collected = true; /* the stream knows it */
     if (table->coverage != JOIN_UNCOVERED)        /* it cannot become covered */
         table->coverage = JOIN_NOT_ASKED;
-    return !join_is_covered(join, table) && was_covered;
+    if (join_is_covered(join, table) || !was_covered)
+        return false;
+    join_count_uncovered(join, (uint32_t)(table - join->tables.list));
+    return true;
 }
 
 void join_tables_release(struct join_tables *tables)
