@@ -1,0 +1,281 @@
+#!/usr/bin/python3
+"""Is what isochron-proxy records true? Statements through the proxy to a PostgreSQL of its own; behind each one, in the same snapshot,
+all tables are read again, and each operation of each record is compared with that; writes with the logical stream.
+
+    reread.py random [--seed S] [--statements N] [--workers N] [--shrink N]    statements at random (generate.py)
+    reread.py case FILE...                                                      steps as they stand in files (steps.py)
+
+--proxy FILE: the proxy, build/isochron-proxy. --session N: only this one of the seed's. Prints TAP and figures; exit status 1 if something
+was untrue. A session that failed is made smaller and printed as a case, to be put into cases/ when the fault is mended.
+"""
+import argparse
+import multiprocessing
+import os
+import random
+import re
+import sys
+import time
+import traceback
+
+import generate
+import steps as texts
+import wire
+from stack import Client, Stack
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SESSION = 250  # statements, at least
+
+
+def play(stack, steps):
+    """One session's steps; gives its trace, and whether tables were changed."""
+    client, session, changed = None, None, False
+    stack.number += 1
+    for step in steps:
+        if step.kind == "client":
+            if client:
+                over(stack, client, session)
+                stack.number += 1
+            try:
+                client = Client(stack, **step.options)
+            except (OSError, wire.Failed) as e:
+                stack.count("connections refused")
+                raise SystemExit("no connection: %s" % e)
+            session = stack.tap.sessions[-1]
+            session.number = stack.number
+            continue
+        if step.kind == "direct":
+            stack.tap.dynamic = changed = True
+            try:
+                stack.side.ask(step.sql)
+            except wire.Failed as e:
+                stack.count("direct failed: " + str(e)[:5])
+            continue
+        if client.status == b"E" and not re.match(r"\s*(COMMIT|ROLLBACK)", step.sql):
+            if client.begun and not (client.send(wire.query("ROLLBACK"), 1) and client.send(wire.query(client.begun), 1)):
+                break
+        if re.match(r"BEGIN|START", step.sql):
+            client.begun = step.sql
+        data, ready = step.messages()
+        alive = client.send(data, ready)
+        stack.count("statements", step.count())
+        if client.errors:
+            stack.count("failed")
+            stack.count("failed " + client.errors[0][:5])
+        if not alive:
+            stack.count("broken")
+            print("# broken: %s: %s" % (client.errors, step.text()), flush=True)
+            client.close()
+            client = None
+            break
+        if session.layout_changed:
+            stack.tap.dynamic = changed = True
+    if client:
+        over(stack, client, session)
+    return session, changed
+
+
+def over(stack, client, session):
+    client.close()
+    until = time.monotonic() + 5
+    while not session.ended and time.monotonic() < until:
+        stack.tap.turn(0.5)
+    session.ended_at = time.monotonic()
+    stack.pending.append(session)
+    stack.tap.sessions.remove(session)
+
+
+def steps_of(seed, number):
+    rng = random.Random("%d/%d" % (seed, number))
+    steps = generate.Sessions(rng).steps(SESSION)
+    if rng.random() < .1:
+        places = [i for i, step in enumerate(steps) if step.sql in ("COMMIT", "ROLLBACK") or rng.random() < .05]
+        steps.insert(rng.choice(places) + 1, texts.Step("direct", rng.choice(generate.DIRECT)))
+    return steps
+
+
+class Worker:
+    def __init__(self, options, schema):
+        self.options, self.schema = options, schema
+        self.stack = Stack(options.proxy, schema)
+        self.stack.reset(False)
+        self.texts_of = {}
+
+    def run(self, steps, name):
+        stack = self.stack
+        before = stack.tap.committed()
+        session, changed = play(stack, steps)
+        if session:
+            self.texts_of[session.number] = (name, steps)
+        if changed:
+            self.found += stack.settle(True)
+            stack.reset(True)
+        elif stack.tap.committed().text != before.text:
+            stack.reset(False)
+        self.found += stack.settle()
+
+    found = ()
+
+    def sessions(self, numbers, many):
+        """Until so many statements were made. Gives [(name, steps, untrue)]."""
+        self.found = []
+        for number in numbers:
+            if self.stack.counts.get("statements", 0) >= many:
+                break
+            self.run(steps_of(self.options.seed, number), "session %d" % number)
+        self.found += self.stack.settle(True)
+        return [(*self.texts_of[session.number], untrue) for session, untrue in self.found]
+
+    def untrue_of(self, steps):
+        self.found = []
+        self.stack.reset(False)
+        session, changed = play(self.stack, steps)
+        self.found = self.stack.settle(True)
+        if changed:
+            self.stack.reset(True)
+        return [untrue for _, untrue in self.found]
+
+
+def kind_of(untrue):
+    return re.sub(r"[^a-z ].*", "", untrue[0])
+
+
+def smaller(worker, steps, untrue):
+    """Fewer steps, then shorter statements, of which something of the same kind is untrue."""
+    kind = kind_of(untrue)
+
+    def fails(some):
+        try:
+            return any(kind_of(u) == kind for u in worker.untrue_of(some))
+        except (wire.Failed, OSError):
+            return False
+    head, body = steps[:1], steps[1:]
+    size = max(1, len(body) // 2)
+    while size:
+        at = 0
+        while at < len(body):
+            less = body[:at] + body[at + size:]
+            if fails(head + less):
+                body = less
+            else:
+                at += size
+        size //= 2
+    if head[0].options and fails([texts.Step("client", TimeZone="UTC")] + body):
+        head = [texts.Step("client", TimeZone="UTC")]
+    for i, step in enumerate(body):
+        if step.kind in ("simple", "extended", "prepare", "pipeline", "direct"):
+            body[i] = shorter(step, lambda one: fails(head + body[:i] + [one] + body[i + 1:]))
+    return head + body
+
+
+def shorter(step, fails):
+    words = re.findall(r"\s*(?:'(?:[^']|'')*'|\w+|\S)", step.sql)
+    size = max(1, len(words) // 2)
+    while size:
+        at = 0
+        while at < len(words):
+            less = words[:at] + words[at + size:]
+            one = texts.Step(step.kind, "".join(less).strip(), step.name, **step.options)
+            if one.sql and fails(one):
+                words = less
+            else:
+                at += size
+        size //= 2
+    return texts.Step(step.kind, "".join(words).strip(), step.name, **step.options)
+
+
+def work(options, schema, first, results):
+    worker = Worker(options, schema)
+    try:
+        if options.session is not None:
+            numbers, many = [options.session], 1
+        else:
+            numbers, many = range(first, 10**9, options.workers), options.statements // options.workers
+        begun = worker.stack.processor()
+        failures = worker.sessions(numbers, many)
+        counts = dict(worker.stack.counts)
+        counts["untrue"] = len(failures)
+        for name, seconds in worker.stack.processor().items():
+            counts["milliseconds " + name] = int(1000 * (seconds - begun[name]))
+        counts["states"], counts["states beside"] = worker.stack.tap.dumps, worker.stack.tap.dumps_committed
+        counts["conditions asked"] = worker.stack.judge.conditions
+        for text in worker.stack.tap.questions_failed[:3]:
+            print("# a question failed: %s" % text)
+        if worker.stack.tap.questions_failed:
+            counts["questions failed"] = len(worker.stack.tap.questions_failed)
+        said, kinds = [], {}
+        for name, steps, untrue in failures:
+            kinds.setdefault(kind_of(untrue), []).append((name, steps, untrue))
+        for i in range(options.shrink):
+            for kind, all_ in kinds.items():
+                if i < len(all_):
+                    name, steps, untrue = all_[i * max(1, len(all_) // options.shrink) % len(all_)]
+                    said.append((name, untrue[0], texts.write(smaller(worker, steps, untrue))))
+        listed = [(name, untrue[0], untrue[1], untrue[2] and untrue[2].texts) for name, _, untrue in failures]
+        results.put((counts, listed, said))
+    except BaseException:
+        results.put(traceback.format_exc())
+    finally:
+        worker.stack.stop()
+
+
+def report(counts, listed, said, options, seconds):
+    for name, what, op, ran in listed[:options.show]:
+        print("# %s: %s\n#     %s\n#     in %s" % (name, what, str(op)[:300], str(ran)[:400]))
+    for name, what, text in said:
+        print("# %s, made smaller: %s" % (name, what))
+        print("".join("#    %s\n" % line for line in text.rstrip("\n").split("\n")), end="")
+    print("# " + ", ".join("%s %d" % item for item in sorted(counts.items()) if not item[0].startswith("failed ")))
+    spent = sum(count for name, count in counts.items() if name.startswith("milliseconds"))
+    print("# %d statements in %.1f s, %.0f in a second of one processor" %
+          (counts.get("statements", 0), seconds, 1000 * counts.get("statements", 0) / max(spent, 1)))
+
+
+def run_random(options):
+    with open(os.path.join(HERE, "schema.sql"), encoding="utf-8") as f:
+        schema = f.read()
+    print("# seed %d" % options.seed, flush=True)
+    started, results = time.monotonic(), multiprocessing.Queue()
+    workers = [multiprocessing.Process(target=work, args=(options, schema, i, results)) for i in range(options.workers)]
+    for one in workers:
+        one.start()
+    counts, listed, said = {}, [], []
+    for _ in workers:
+        came = results.get()
+        if isinstance(came, str):
+            print("# a worker failed:\n%s" % came)
+            counts["workers failed"] = 1
+            continue
+        more, some, cases = came
+        for name, count in more.items():
+            counts[name] = counts.get(name, 0) + count
+        listed, said = listed + some, said + cases
+    for one in workers:
+        one.join()
+    report(counts, listed, said, options, time.monotonic() - started)
+    good = not counts.get("untrue") and "workers failed" not in counts and counts.get("operations", 0) > counts.get("statements", 0) // 20
+    print("%s 1 - nothing is untrue of %d operations by %d statements at random" %
+          ("ok" if good else "not ok", counts.get("operations", 0), counts.get("statements", 0)))
+    print("1..1")
+    return 0 if good else 1
+
+
+def main():
+    here = os.path.join(HERE, "..", "..", "..", os.environ.get("BUILD", "build"), "isochron-proxy")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=["random", "case"])
+    parser.add_argument("files", nargs="*")
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED") or 1))
+    parser.add_argument("--statements", type=int, default=5000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--shrink", type=int, default=0)
+    parser.add_argument("--show", type=int, default=20)
+    parser.add_argument("--session", type=int)
+    parser.add_argument("--proxy", default=os.environ.get("ISOCHRON_PROXY", here))
+    options = parser.parse_args()
+    if options.session is not None:
+        options.workers = 1
+    return run_random(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
