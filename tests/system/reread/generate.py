@@ -44,7 +44,8 @@ TABLES = {
     "stored": ([], dict(id="i", name="t")),
 }
 WEIGHTS = {"kv": 14, "item": 9, "line": 6, "shop.item": 4, "shop.word": 4, "second": 3, "backward": 3, "parted": 3, "spelled": 3, "rls": 2,
-           "writing": .3, "writing_nested": .3}
+           "writing": .3, "writing_nested": .3,
+           "public.pg_class": .3}
 NUMBERS = ["0", "1", "1", "2", "2", "3", "4", "5", "7", "10", "20", "30"]
 WORDS = ["x", "x", "y", "z", "", "c ", "c", "ab", "shop1", "a,b/c%#", "p1", "c1", "É\\n"]
 OTHERS = {
@@ -78,17 +79,32 @@ class Column:
         self.ref, self.bare, self.kind, self.key = ref, bare, kind, key
 
 
+MILD = .12  # how much rarer oddities are in most transactions: what is plain is to be recorded, and then judged
+PLAIN = ["kv"] * 5 + ["item"] * 4 + ["line"] * 3 + ["shop.item"] * 2 + ["shop.word"] * 2 + ["second", "backward", "spelled", "numbered", "parted",
+         "domain_key", "varying_key", "serials", '"Odd Name"."Tab"', "rls", "deferred", "including"]
+
+
 class Statements:
     def __init__(self, rng):
-        self.rng, self.values = rng, None
+        self.rng, self.values, self.types, self.oddity = rng, None, None, 1
 
     def chance(self, share):
         return self.rng.random() < share
+
+    def odd(self, share):
+        return self.rng.random() < share * self.oddity
+
+    def roll(self, plain):
+        """In [0, 1); what is not below `plain` is odd."""
+        roll = self.rng.random()
+        return roll * plain if roll >= plain and self.rng.random() >= self.oddity else roll
 
     def pick(self, among):
         return self.rng.choice(among)
 
     def table(self):
+        if self.rng.random() >= self.oddity:
+            return self.pick(PLAIN)
         return self.rng.choices(list(TABLES), [WEIGHTS.get(n, 1) for n in TABLES])[0]
 
     # ---- expressions
@@ -100,7 +116,7 @@ class Statements:
             plain = self.pick(NUMBERS)
             if self.values is not None and self.chance(.5):
                 return self.parameter(plain, 23)
-            if self.chance(.8):
+            if not self.odd(.2):
                 return plain
             return self.pick(["'%s'", "%s::int8", "%s::numeric", "-%s", "'%s'::int", "+%s", "%s.4::int", "%s.0", "%se0", "abs(%s)", "%s + 0",
                               "coalesce(%s, 1)", "(%s)", "'0%s'", "' %s'", "cast(%s AS smallint)", "%s::text::int", "times_two(%s)",
@@ -109,7 +125,7 @@ class Statements:
             plain = self.pick(WORDS)
             if self.values is not None and self.chance(.5):
                 return self.parameter(plain, 25)
-            if self.chance(.8):
+            if not self.odd(.2):
                 return "'%s'" % plain
             return self.pick(["'%s'::text", "E'%s'", "$q$%s$q$", "'%s'::varchar(2)", "'%s'::char(4)", "lower('%s')", "'%s' || ''", "'%s'::name",
                               "N'%s'", "U&'%s'", "concat('%s')", "'%s '", "CASE WHEN true THEN '%s' END"]) % plain
@@ -131,14 +147,14 @@ class Statements:
             return "(%s %s %s)" % (self.condition(scope, depth + 1), self.pick(["AND", "AND", "OR"]), self.condition(scope, depth + 1))
         if depth < 2 and roll < .26:
             return "NOT (%s)" % self.condition(scope, depth + 1)
-        if roll < .31:
+        if roll < .26 + .05 * self.oddity:
             return self.nested(scope)
         keys = [c for c in scope if c.key]
         c = self.pick(keys) if keys and self.chance(.5) else self.pick(scope)
         return self.simple(c, scope)
 
     def simple(self, c, scope):
-        operator, roll = self.pick(COMPARED), self.rng.random()
+        operator, roll = self.pick(COMPARED), self.roll(.79)
         if roll < .5:
             sides = (c.ref, operator, self.constant(c.kind))
             return "%s %s %s" % (sides if self.chance(.9) else sides[::-1])
@@ -195,6 +211,9 @@ class Statements:
     def source(self, ctes, depth):
         """Its text, its columns."""
         roll = self.rng.random()
+        roll = self.rng.random()
+        if not ctes and .5 < roll < .63 and self.rng.random() >= self.oddity:
+            roll = 1
         if ctes and roll < .5:
             name, columns = self.pick(ctes)
             alias = self.pick([name, "x", "y"])
@@ -216,23 +235,23 @@ class Statements:
     def relation(self):
         name = self.table()
         key, columns = TABLES[name]
-        only = "ONLY " if self.chance(.03) else ""
+        only = "ONLY " if self.odd(.03) else ""
         alias, text = name.split(".")[-1], only + name
         shown = list(columns)
         if self.chance(.45):
             alias = self.pick(["x", "y", "z", "kv", "item", "k", "t1"])
             text += (" AS " if self.chance(.5) else " ") + alias
-            if self.chance(.08):
+            if self.odd(.08):
                 names = self.rng.sample(list(columns), self.rng.randint(1, len(columns)))
                 text += "(%s)" % ", ".join(names)
                 shown[:len(names)] = names
-        if self.chance(.015):
+        if self.odd(.015):
             text += " TABLESAMPLE " + self.pick(["BERNOULLI (50)", "SYSTEM (100)", "BERNOULLI (100)"])
         return text, [Column(alias + "." + s, s, columns[c], c in key) for s, c in zip(shown, columns)]
 
     def joined(self, text, scope, ctes, depth):
         other, columns = self.source(ctes, depth)
-        kind = self.pick(["JOIN"] * 4 + ["LEFT JOIN"] * 3 + ["RIGHT JOIN", "FULL JOIN", "CROSS JOIN", ",", "NATURAL JOIN", "NATURAL LEFT JOIN"])
+        kind = self.pick(["JOIN", "JOIN", "LEFT JOIN"]) if self.rng.random() >= self.oddity else self.pick(["JOIN"] * 4 + ["LEFT JOIN"] * 3 + ["RIGHT JOIN", "FULL JOIN", "CROSS JOIN", ",", "NATURAL JOIN", "NATURAL LEFT JOIN"])
         common = [c for c in columns if any(c.bare == s.bare and c.kind == s.kind for s in scope)]
         merged = []
         if kind in (",", "CROSS JOIN"):
@@ -240,7 +259,7 @@ class Statements:
         elif kind.startswith("NATURAL"):
             text = "%s %s %s" % (text, kind, other)
             merged = [Column(c.bare, c.bare, c.kind, c.key) for c in common]
-        elif common and self.chance(.35):
+        elif common and self.odd(.35):
             c = self.pick(common)
             text = "%s %s %s USING (%s)%s" % (text, kind, other, c.bare, " AS j" if self.chance(.1) else "")
             merged = [Column(c.bare, c.bare, c.kind, True)]
@@ -257,7 +276,7 @@ class Statements:
     def select(self, depth=0):
         """Its text, and the columns of its result."""
         ctes, with_ = [], ""
-        if depth == 0 and self.chance(.1):
+        if depth == 0 and self.odd(.1):
             with_, ctes = self.with_clause()
         text, scope = self.source(ctes, depth)
         single, merged = True, []
@@ -267,14 +286,14 @@ class Statements:
         bare = single and self.chance(.6)
         columns = [Column(c.bare if bare else c.ref, c.bare, c.kind, c.key) for c in scope] + merged
         targets, out, tail = self.targets(columns, scope, single, depth)
-        if self.chance(.07):
+        if self.odd(.07):
             targets = [self.pick(["DISTINCT ", "DISTINCT ", "DISTINCT ON (%s) " % self.pick(columns).ref]) + targets[0]] + targets[1:]
         sql = "%sSELECT %s FROM %s" % (with_, ", ".join(targets), text)
         if self.chance(.72):
             keys = [c for c in columns if c.key]
             sql += " WHERE " + (self.by_key(columns) if keys and self.chance(.4) else self.condition(columns))
         sql += tail + self.ending(columns, depth)
-        if depth < 2 and not with_ and out and self.chance(.04):
+        if depth < 2 and not with_ and out and self.odd(.04):
             name = self.pick(["kv", "shop.item", "including"])
             sql = "%s %s SELECT %s FROM %s" % (sql.split(" ORDER BY")[0].split(" LIMIT")[0].split(" FOR ")[0],
                                                self.pick(["UNION ALL", "UNION", "EXCEPT", "INTERSECT"]), ", ".join(list(TABLES[name][1])[:len(out)]), name)
@@ -297,12 +316,13 @@ class Statements:
             for _ in range(self.rng.randint(1, 2)):
                 c = self.pick(columns)
                 numeric = [o for o in columns if o.kind in "in"] or columns
-                targets.append(self.pick(["count(*)", "count(*)", "count(%s)" % c.ref, "sum(%s)" % self.pick(numeric).ref,
+                targets.append(self.pick(["count(*)", "count(%s)" % c.ref, "min(%s)" % c.ref, "max(%s)" % c.ref, "sum(%s)" % self.pick(numeric).ref])
+                               if self.rng.random() >= self.oddity else self.pick(["count(*)", "count(*)", "count(%s)" % c.ref, "sum(%s)" % self.pick(numeric).ref,
                                           "min(%s)" % c.ref, "max(%s)" % c.ref, "count(DISTINCT %s)" % c.ref, "avg(%s)" % self.pick(numeric).ref,
                                           "count(*) FILTER (WHERE %s)" % self.condition(columns, 1), "sum(%s) + 1" % self.pick(numeric).ref,
                                           "count(*) OVER ()", "shop.count(%s::text)" % c.ref, "count(%s::word)" % c.ref, "pg_catalog.count(*)",
                                           "max(%s) AS count" % c.ref, "sum(%s ORDER BY 1)" % self.pick(numeric).ref, "count(1)", "count(ALL %s)" % c.ref]))
-            if self.chance(.25):
+            if self.odd(.25):
                 c = self.pick(columns)
                 tail = " GROUP BY " + self.pick([c.ref, c.ref, "ROLLUP (%s)" % c.ref, "()"])
                 targets.append(c.ref)
@@ -324,14 +344,14 @@ class Statements:
             else:
                 targets.append(c.ref)
                 out.append(Column(c.bare, c.bare, c.kind, c.key))
-        if self.chance(.14):
+        if self.odd(.14):
             targets.append(self.pick([
                 "generate_series(1, 2)", "unnest('{}'::int[])", "row_number() OVER ()", "now()", "1 AS k", "at_most(1)", "at_most(0)", "bump(1)",
                 "(SELECT max(b) FROM kv)", "CASE WHEN true THEN 1 END", "ctid", "lower('X')", "'x' AS a", "random()", "lower(1)", "noted('list', 1)",
                 "(SELECT k FROM kv WHERE k = 1) AS k", "regexp_matches('ab', 'c')", "xmin", "tableoid", "current_user", "pg_sleep(0)",
                 "1::pair", "NULL::text AS a", "jsonb_array_elements('[]')"]))
             out.append(Column("z9", "z9", "i"))
-        if self.chance(.04):
+        if self.odd(.04):
             tail = " GROUP BY " + ", ".join(c.ref for c in chosen[:8])
         return targets, out, tail
 
@@ -339,10 +359,10 @@ class Statements:
         text = ""
         if self.chance(.22):
             c = self.pick(columns)
-            text += " ORDER BY " + self.pick(["1", c.ref, c.ref + " DESC", c.ref + " DESC NULLS LAST", "1 DESC", "at_most(1)", "at_most(0)",
+            text += " ORDER BY " + self.pick(["1", c.ref, c.ref + " DESC"] if self.rng.random() >= self.oddity else [c.ref, c.ref + " DESC NULLS LAST", "1 DESC", "at_most(1)", "at_most(0)",
                                               "at_most(%s)" % (c.ref if c.kind == "i" else "2"), c.ref + " USING <", "random()", "bump(2)"])
         if self.chance(.1):
-            text += self.pick([" LIMIT 1", " LIMIT 0", " LIMIT 2", " LIMIT ALL", " LIMIT NULL", " FETCH FIRST ROW ONLY", " FETCH FIRST 1 ROW WITH TIES",
+            text += self.pick([" LIMIT 1", " LIMIT 2", " LIMIT 100", " OFFSET 1"] if self.rng.random() >= self.oddity else [" LIMIT 0", " LIMIT ALL", " LIMIT NULL", " FETCH FIRST ROW ONLY", " FETCH FIRST 1 ROW WITH TIES",
                                " LIMIT (SELECT 1)", " LIMIT bump(1)", " OFFSET 1", " LIMIT 100"])
         if depth == 0 and self.chance(.05):
             text += self.pick([" FOR UPDATE", " FOR SHARE SKIP LOCKED", " FOR NO KEY UPDATE", " FOR KEY SHARE NOWAIT"])
@@ -362,18 +382,18 @@ class Statements:
             if c in key and self.chance(.8):
                 new = str(self.rng.randint(0, 99))
                 if columns[c] == "i":
-                    return new if self.chance(.7) else self.pick(["'%s'", "%s.4", "%s::int8", "%s + 0", "(SELECT %s)", "abs(-%s)", "%s::text::int"]) % new
+                    return new if not self.odd(.3) else self.pick(["'%s'", "%s.4", "%s::int8", "%s + 0", "(SELECT %s)", "abs(-%s)", "%s::text::int"]) % new
                 if columns[c] in "tvc":
-                    return self.pick(["'n%s'", "'n%s'", "'n '", "true", "%s", "'n%s'::text", "'%s'::char(4)", "date '2024-01-01'", "1.50", "'n%s' || ''",
+                    return self.pick(["'n%s'"] if self.rng.random() >= self.oddity else ["'n%s'", "'n '", "true", "%s", "'n%s'::text", "'%s'::char(4)", "date '2024-01-01'", "1.50", "'n%s' || ''",
                                       "E'\\t%s'", "'t'::bool", "'abcdef'::varchar(3)"]).replace("%s", new)
             return self.constant(columns[c])
-        rows = ", ".join("(%s)" % ", ".join(value(c) for c in names) for _ in range(2 if self.chance(.1) else 1))
+        rows = ", ".join("(%s)" % ", ".join(value(c) for c in names) for _ in range(2 if self.odd(.1) else 1))
         over = self.pick([" OVERRIDING USER VALUE", " OVERRIDING SYSTEM VALUE"]) if name in ("numbered", "always") and self.chance(.5) else ""
         listed = " (%s)" % ", ".join(names) if self.chance(.85) or len(names) < len(columns) else ""
         sql = "INSERT INTO %s%s%s%s VALUES %s" % (name, " AS x" if self.chance(.03) else "", listed, over, rows)
-        if self.chance(.06):
+        if self.odd(.06):
             sql = "INSERT INTO %s (%s) %s" % (name, ", ".join(names[:2]), self.select(1)[0])
-        if self.chance(.03):
+        if self.odd(.03):
             sql = "INSERT INTO %s DEFAULT VALUES" % name
         if self.chance(.15):
             c = self.pick(names)
@@ -386,7 +406,7 @@ class Statements:
         scope = [Column(c, c, kind, c in key) for c, kind in columns.items()]
         plain = [c for c in columns if c not in key and columns[c] != "g"] or list(columns)
         c = self.pick(key) if key and self.chance(.08) else self.pick(plain)
-        sql = "UPDATE %s%s%s SET %s" % ("ONLY " if self.chance(.03) else "", name, " AS x" if self.chance(.1) else "",
+        sql = "UPDATE %s%s%s SET %s" % ("ONLY " if self.odd(.03) else "", name, " AS x" if self.chance(.1) else "",
                                         self.pick(["%s = %s" % (c, self.constant(columns[c])), "%s = %s" % (c, c), "(%s) = ROW(%s)" % (c, self.constant(columns[c])),
                                                    "%s = DEFAULT" % c]) if self.chance(.2) else "%s = %s" % (c, self.constant(columns[c])))
         if self.chance(.06):
@@ -402,16 +422,16 @@ class Statements:
                                               self.by_key(scope) if key and self.chance(.7) else self.condition(scope))
 
     def write(self):
-        name, roll = self.table(), self.rng.random()
+        name, roll = self.table(), self.roll(.95)
         if roll > .95:
             return self.pick([
                 "SELECT shop.lower(1)", "SELECT bump(2)", "SELECT * FROM writing", "TRUNCATE keyless", "CALL change()", "SELECT k FROM writing_nested",
                 "MERGE INTO kv USING (VALUES (1), (77)) v(n) ON kv.k = v.n WHEN MATCHED THEN UPDATE SET b = 5 WHEN NOT MATCHED THEN INSERT VALUES (v.n, 'm', 1)",
                 "INSERT INTO kv SELECT max(k) + 1, 'x', 1 FROM kv", "DO $$ BEGIN UPDATE kv SET b = 9 WHERE k = 3; END $$", "SELECT nextval('serials_k_seq')",
-                "COPY kv (k) FROM STDIN", "SELECT 3 <+> 4", "SELECT (1::pair).x", "UPDATE kv SET b = noted('set', 5) WHERE k = 1",
+                "COPY kv (k) FROM STDIN" if self.values is None else "TRUNCATE log", "SELECT 3 <+> 4", "SELECT (1::pair).x", "UPDATE kv SET b = noted('set', 5) WHERE k = 1",
                 "DELETE FROM kv WHERE k = bump(1)", "SELECT k INTO fresh FROM kv", "SELECT k, a FROM kv WHERE k = noted('where', 2)"])
         sql = self.insert(name) if roll < .4 else self.update(name) if roll < .75 else self.delete(name)
-        if self.chance(.05):
+        if self.odd(.05):
             sql = "WITH d AS (%s) %s" % (self.pick(["DELETE FROM numbered WHERE k = 2 RETURNING *", "INSERT INTO kv VALUES (%d, 'w', 1) RETURNING *" %
                                                    self.rng.randint(100, 999), "SELECT 1", "UPDATE shop.item SET qty = 9 WHERE id = 1"]), sql)
         if self.chance(.12):
@@ -455,6 +475,8 @@ class Sessions:
     def one(self, reads):
         """A statement, in one of the ways to send it."""
         made, roll = self.made, self.rng.random()
+        if .62 < roll < .79 and self.rng.random() >= made.oddity:
+            roll = self.rng.choice([.5, .85, .95])
         made.values = made.types = None
         if roll < .62:
             return [Step("simple", self.sql(reads))]
@@ -511,15 +533,16 @@ class Sessions:
 
     def transaction(self):
         rng = self.rng
+        self.made.oddity = 1 if rng.random() < .25 else MILD
         roll = rng.random()
         if roll < .06:
             return self.one(.7)
         begin = rng.choice(["BEGIN ISOLATION LEVEL REPEATABLE READ"] * 12 + ["BEGIN ISOLATION LEVEL SERIALIZABLE", "BEGIN",
                            "START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY", "BEGIN; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"])
         out = [Step("simple", begin)]
-        if rng.random() < .05:
+        if self.made.odd(.12):
             out.append(Step("simple", rng.choice(["SET LOCAL "] * 5 + ["SET "]) + rng.choice(SETTINGS)))
-        if rng.random() < .02:
+        if self.made.odd(.06):
             out.append(Step("simple", rng.choice(["CREATE TEMP TABLE kv (k int PRIMARY KEY, a text, b int)", "CREATE TEMP VIEW kv AS SELECT k, 'v'::text AS a, b FROM including",
                                                   "CREATE TEMP TABLE item AS SELECT * FROM item", "SELECT 9 AS k, 'x'::text AS a, 1 AS b INTO TEMP kv",
                                                   "CREATE TABLE pg_temp.kv (k int PRIMARY KEY, a text, b int)", "ALTER TABLE kv RENAME a TO q",
@@ -527,7 +550,7 @@ class Sessions:
                                                   "ALTER TABLE kv ADD z int DEFAULT 4", "CREATE DOMAIN pg_temp.int4 AS text"])))
         reads = rng.choice([1, 1, .9, .7, .3])
         for i in range(rng.choice([1, 1, 2, 4, 8])):
-            if rng.random() < .05:
+            if self.made.odd(.12):
                 out.append(Step("simple", rng.choice(["SAVEPOINT s", "SAVEPOINT s", "ROLLBACK TO s", "RELEASE s"])))
             out += self.one(reads)
             if reads < 1 and rng.random() < .4:

@@ -24,6 +24,7 @@ from stack import Client, Stack
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SESSION = 250  # statements, at least
+BLOCK, WITH_OVERLOADS = 4, 4  # so many sessions follow each other, on the same tables; the last of so many blocks has overloads
 
 
 def play(stack, steps):
@@ -98,7 +99,16 @@ class Worker:
         self.options, self.schema = options, schema
         self.stack = Stack(options.proxy, schema)
         self.stack.reset(False)
-        self.texts_of = {}
+        self.texts_of, self.overloaded = {}, False
+        with open(os.path.join(HERE, "overloads.sql"), encoding="utf-8") as f:
+            self.more = f.read()
+
+    def overloads(self, number):
+        wanted = number // BLOCK % WITH_OVERLOADS == WITH_OVERLOADS - 1
+        if wanted != self.overloaded:
+            self.found += self.stack.settle(True)
+            self.stack.schema, self.overloaded = self.schema + (self.more if wanted else ""), wanted
+            self.stack.reset(True)
 
     def run(self, steps, name):
         stack = self.stack
@@ -121,6 +131,7 @@ class Worker:
         for number in numbers:
             if self.stack.counts.get("statements", 0) >= many:
                 break
+            self.overloads(number)
             self.run(steps_of(self.options.seed, number), "session %d" % number)
         self.found += self.stack.settle(True)
         return [(*self.texts_of[session.number], untrue) for session, untrue in self.found]
@@ -189,7 +200,8 @@ def work(options, schema, first, results):
         if options.session is not None:
             numbers, many = [options.session], 1
         else:
-            numbers, many = range(first, 10**9, options.workers), options.statements // options.workers
+            many = options.statements // options.workers
+            numbers = (BLOCK * block + i for block in range(first, 10**9, options.workers) for i in range(BLOCK))
         begun = worker.stack.processor()
         failures = worker.sessions(numbers, many)
         counts = dict(worker.stack.counts)
@@ -209,13 +221,14 @@ def work(options, schema, first, results):
             for kind, all_ in kinds.items():
                 if i < len(all_):
                     name, steps, untrue = all_[i * max(1, len(all_) // options.shrink) % len(all_)]
+                    worker.overloads(int(name.split()[1]))
                     said.append((name, untrue[0], texts.write(smaller(worker, steps, untrue))))
         listed = [(name, untrue[0], untrue[1], untrue[2] and untrue[2].texts) for name, _, untrue in failures]
         results.put((counts, listed, said))
     except BaseException:
         results.put(traceback.format_exc())
     finally:
-        worker.stack.stop()
+        worker.stack.stop(options.shapes)
 
 
 def report(counts, listed, said, options, seconds):
@@ -270,6 +283,7 @@ def main():
     parser.add_argument("--shrink", type=int, default=0)
     parser.add_argument("--show", type=int, default=20)
     parser.add_argument("--session", type=int)
+    parser.add_argument("--shapes", help="a file for what the proxy says of each shape")
     parser.add_argument("--proxy", default=os.environ.get("ISOCHRON_PROXY", here))
     options = parser.parse_args()
     if options.session is not None:

@@ -56,7 +56,6 @@ CREATE TABLE spelled (k int PRIMARY KEY, f float8, r real, i interval, span tstz
 CREATE TABLE rls (k int PRIMARY KEY, a text, b int);
 ALTER TABLE rls ENABLE ROW LEVEL SECURITY;
 CREATE POLICY few ON rls USING (b < 20);
-CREATE TABLE public.pg_class (k int PRIMARY KEY, a text);
 
 -- What else happens when something is written or read.
 CREATE TABLE rekeyed (k int PRIMARY KEY, v int);
@@ -91,21 +90,15 @@ CREATE FUNCTION items_with(int) RETURNS SETOF item LANGUAGE sql STABLE AS 'SELEC
 CREATE FUNCTION at_most(int) RETURNS SETOF int LANGUAGE sql IMMUTABLE AS 'SELECT generate_series(1, $1)';
 CREATE FUNCTION shop.lower(int) RETURNS int LANGUAGE sql VOLATILE AS 'UPDATE public.kv SET b = b + 1 WHERE k = $1 RETURNING b';
 CREATE FUNCTION bump(int) RETURNS int LANGUAGE sql VOLATILE AS 'UPDATE public.kv SET b = b + 1 WHERE k = $1 RETURNING b';
-CREATE FUNCTION lower(int) RETURNS int LANGUAGE sql VOLATILE AS 'UPDATE public.kv SET b = b + 1 WHERE k = $1 RETURNING b';
 CREATE FUNCTION times_two(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1 * 2';
 CREATE FUNCTION plus_noted(int, int) RETURNS int LANGUAGE plpgsql VOLATILE AS
     $$ BEGIN INSERT INTO public.log (what) VALUES ('operator'); RETURN $1 + $2; END $$;
 CREATE OPERATOR <+> (LEFTARG = int, RIGHTARG = int, FUNCTION = plus_noted);
-CREATE FUNCTION same_bool(int, bool) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT ($1 > 2) IS NOT DISTINCT FROM $2';
-CREATE OPERATOR = (LEFTARG = int, RIGHTARG = bool, FUNCTION = same_bool);
-CREATE FUNCTION other.always_true(int, int) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT true';
-CREATE OPERATOR other.= (LEFTARG = int, RIGHTARG = int, FUNCTION = other.always_true);
 CREATE FUNCTION pair_of(int) RETURNS pair LANGUAGE plpgsql VOLATILE AS
     $$ BEGIN INSERT INTO public.log (what) VALUES ('cast'); RETURN ROW($1, NULL)::public.pair; END $$;
 CREATE CAST (int AS pair) WITH FUNCTION pair_of(int);
 CREATE FUNCTION count_step(bigint, text) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT $1 + 10';
 CREATE AGGREGATE shop.count(text) (SFUNC = count_step, STYPE = bigint, INITCOND = '0');
-CREATE AGGREGATE count(word) (SFUNC = count_step, STYPE = bigint, INITCOND = '0');
 CREATE PROCEDURE change() LANGUAGE plpgsql AS $$ BEGIN UPDATE public.kv SET b = b + 1 WHERE k = 2; END $$;
 
 INSERT INTO kv VALUES (1, 'x', 10), (2, 'y', 20), (3, 'x', 30), (4, NULL, 2), (5, '', NULL), (20, 'z', 1);
@@ -143,7 +136,6 @@ INSERT INTO spelled VALUES (1, 0.1234567890123456, 0.1, '1 day 02:03', '[2024-01
     '[1,4)', '{2024-01-01 00:00+00}', '{x,y}', ROW(1, '2024-01-01 00:00+00'), '\x00ff41', '{"a": 1}', 'ok', 12.5, '10:00', '10.0.0.1', B'0101');
 INSERT INTO spelled VALUES (2);
 INSERT INTO rls VALUES (1, 'x', 10), (2, 'y', 20), (3, 'x', 30);
-INSERT INTO public.pg_class VALUES (1, 'x'), (2, 'y');
 INSERT INTO rekeyed VALUES (1, 1), (2, 2);
 INSERT INTO swallowed VALUES (1, 1), (2, 1);
 INSERT INTO also VALUES (1, 1), (2, 2);

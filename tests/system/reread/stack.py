@@ -122,16 +122,23 @@ class Stack:
         with open(os.path.join(self.work, "pg", "data", "postmaster.pid")) as f:
             postmaster = int(f.readline())
         with open("/proc/%d/task/%d/children" % (postmaster, postmaster)) as f:
-            server = sum(spent(int(pid)) for pid in f.read().split()) + spent(postmaster)
+            server = spent(postmaster)
+            for pid in f.read().split():
+                try:
+                    server += spent(int(pid))
+                except FileNotFoundError:
+                    pass
         return {"client": sum(os.times()[:2]), "proxy": spent(self.proxy.pid), "server": server}
 
-    def stop(self):
+    def stop(self, shapes=None):
         if self.proxy:
             self.proxy.send_signal(signal.SIGTERM)
             try:
                 self.proxy.wait(20)
             except subprocess.TimeoutExpired:
                 self.proxy.kill()
+        if shapes:
+            shutil.copy(self.log.name, shapes)
         self.side.close()
         subprocess.run([CLUSTER, "stop", os.path.join(self.work, "pg")], check=False)
         shutil.rmtree(self.work, ignore_errors=True)

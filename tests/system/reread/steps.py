@@ -33,7 +33,7 @@ class Step:
         """Bytes, and how many ReadyForQuery answer them."""
         o = self.options
         values, results = o.get("values", ()), (1,) if o.get("binary") else ()
-        if self.kind == "simple":
+        if self.kind == "simple" or self.sql.startswith("COPY"):  # a Sync is not answered while rows are copied
             return wire.query(self.sql.encode(o.get("encoding", "utf-8"))), 1
         if self.kind == "extended":
             out = wire.parse("", self.sql, o.get("types", ())) + wire.bind("", "", values, (), results) + wire.describe()
