@@ -8,3 +8,5 @@ INSERT INTO public.pg_class VALUES (1, 'x'), (2, 'y');
 GRANT ALL ON TABLE public.pg_class TO reread_plain;
 CREATE FUNCTION other.always_true(int, int) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT true';
 CREATE OPERATOR other.= (LEFTARG = int, RIGHTARG = int, FUNCTION = other.always_true);
+CREATE AGGREGATE shop.count(text) (SFUNC = count_step, STYPE = bigint, INITCOND = '0');
+CREATE FUNCTION shop.lower(int) RETURNS int LANGUAGE sql VOLATILE AS 'UPDATE public.kv SET b = b + 1 WHERE k = $1 RETURNING b';

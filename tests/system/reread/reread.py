@@ -24,7 +24,7 @@ from stack import Client, Stack
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SESSION = 250  # statements, at least
-BLOCK, WITH_OVERLOADS = 4, 4  # so many sessions follow each other, on the same tables; the last of so many blocks has overloads
+BLOCK, WITH_OVERLOADS = 4, 8  # so many sessions follow each other, on the same tables; the last of so many blocks has overloads
 
 
 def play(stack, steps):

@@ -88,7 +88,6 @@ CREATE MATERIALIZED VIEW stored AS SELECT id, name FROM item;
 -- Functions, operators, casts: some named as harmless ones are.
 CREATE FUNCTION items_with(int) RETURNS SETOF item LANGUAGE sql STABLE AS 'SELECT * FROM public.item WHERE qty = $1';
 CREATE FUNCTION at_most(int) RETURNS SETOF int LANGUAGE sql IMMUTABLE AS 'SELECT generate_series(1, $1)';
-CREATE FUNCTION shop.lower(int) RETURNS int LANGUAGE sql VOLATILE AS 'UPDATE public.kv SET b = b + 1 WHERE k = $1 RETURNING b';
 CREATE FUNCTION bump(int) RETURNS int LANGUAGE sql VOLATILE AS 'UPDATE public.kv SET b = b + 1 WHERE k = $1 RETURNING b';
 CREATE FUNCTION times_two(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1 * 2';
 CREATE FUNCTION plus_noted(int, int) RETURNS int LANGUAGE plpgsql VOLATILE AS
@@ -98,7 +97,6 @@ CREATE FUNCTION pair_of(int) RETURNS pair LANGUAGE plpgsql VOLATILE AS
     $$ BEGIN INSERT INTO public.log (what) VALUES ('cast'); RETURN ROW($1, NULL)::public.pair; END $$;
 CREATE CAST (int AS pair) WITH FUNCTION pair_of(int);
 CREATE FUNCTION count_step(bigint, text) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT $1 + 10';
-CREATE AGGREGATE shop.count(text) (SFUNC = count_step, STYPE = bigint, INITCOND = '0');
 CREATE PROCEDURE change() LANGUAGE plpgsql AS $$ BEGIN UPDATE public.kv SET b = b + 1 WHERE k = 2; END $$;
 
 INSERT INTO kv VALUES (1, 'x', 10), (2, 'y', 20), (3, 'x', 30), (4, NULL, 2), (5, '', NULL), (20, 'z', 1);
