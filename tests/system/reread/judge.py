@@ -23,9 +23,11 @@ def utc(value):
     zone = match.group(8)
     minutes = 0
     if zone != "Z":
-        minutes = (int(zone[1:3]) * 60 + (int(zone[-2:]) if len(zone) > 3 else 0)) * (-1 if zone[0] == "-" else 1)
+        minutes = int(zone[1:3]) * 60 + (int(zone[-2:]) if len(zone) > 3 else 0)
+        minutes *= -1 if zone[0] == "-" else 1
     try:
-        moment = datetime.datetime(*map(int, match.groups()[:6])) - datetime.timedelta(minutes=minutes)
+        moment = datetime.datetime(*map(int, match.groups()[:6]))
+        moment -= datetime.timedelta(minutes=minutes)
     except (ValueError, OverflowError):
         return value
     return moment.isoformat(" ") + (match.group(7) or "").rstrip("0").rstrip(".")
@@ -65,9 +67,13 @@ def as_readers_compare(kind):
     return re.sub(r"\(\d+\)", "", kind) if re.sub(r"\(\d+\)", "", kind) in ORDERED else "text"
 
 
+def row_name(name, table, row):
+    return encode(name) + "/" + ",".join(encode(row.get(k) or "") for k in table.key)
+
+
 class Judge:
     def __init__(self, side):
-        self.side, self.conditions, self.unasked = side, 0, []
+        self.side, self.conditions, self.large, self.unread = side, 0, {}, 0
 
     # ---- one operation
 
@@ -84,7 +90,7 @@ class Judge:
         name, _, key = op["row"].rpartition("/")
         table = state.table(decode(name))
         if table is None:
-            return "no such table: %s" % name
+            return self.missing(name)
         if not table.key:
             return "a table without a key: %s" % name
         row = table.rows.get(key)
@@ -93,6 +99,16 @@ class Judge:
         if row is None:
             return "read, and absent: %s" % op["row"]
         return self.cells(table, row[2], op.get("cells", {}), op["row"])
+
+    def missing(self, name):
+        """A table that no state has: there is none, or it is too large to be read again each time."""
+        name = decode(name)
+        if name not in self.large:
+            self.large[name] = bool(self.side.ask_with(
+                "SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = $1 AND relname = $2 "
+                "AND pg_relation_size(c.oid) > 65536", name.split(".", 1)))
+        self.unread += self.large[name]
+        return None if self.large[name] else "no such table: %s" % name
 
     @staticmethod
     def cells(table, row, cells, what):
@@ -107,7 +123,7 @@ class Judge:
     def query(self, op, state):
         table = state.table(decode(op["table"]))
         if table is None:
-            return "no such table: %s" % op["table"]
+            return self.missing(op["table"])
         first = None
         for exact in (True, False):
             keys, why = self.matching(table, op, exact)
@@ -151,7 +167,9 @@ class Judge:
         have = sorted(whole([table.rows[k][2][c] for c in op["columns"]]) for k in keys)
         said = sorted(whole(values) for values in op.get("bag", []))
         if not op.get("partial"):
-            return None if have == said else "rows without keys said %s are %s" % (said[:4], have[:4])
+            if have != said:
+                return "rows without keys said %s are %s" % (said[:4], have[:4])
+            return None
         for one in said:
             if one not in have:
                 return "rows without keys: one too much: %s" % one
@@ -218,8 +236,9 @@ class Judge:
 
     def ask(self, table, where, exact):
         self.conditions += 1
-        columns = ['"%s" %s' % (c.replace('"', '""'), kind if exact else as_readers_compare(kind)) for c, kind in table.types.items()]
-        rows = json.dumps([{**cells, "reread key": key} for key, (_, _, cells) in table.rows.items()])
+        columns = ['"%s" %s' % (c.replace('"', '""'), kind if exact else as_readers_compare(kind))
+                   for c, kind in table.types.items()]
+        rows = json.dumps([{**one[2], "reread key": key} for key, one in table.rows.items()])
         sql = 'SELECT "reread key" FROM json_to_recordset($1) AS t(%s, "reread key" text) WHERE %s' % (
             ", ".join(columns), where)
         try:
@@ -235,7 +254,8 @@ class Judge:
         """[(what is untrue, operation, batch)]"""
         untrue = list(self.reads(record, t))
         if record.get("snapshot") and t.snapshots and record["snapshot"] not in t.snapshots:
-            untrue.append(("snapshot said %s is %s" % (record["snapshot"], t.snapshots[-1]), {"t": "snapshot"}, None))
+            untrue.append(("snapshot said %s is %s" % (record["snapshot"], t.snapshots[-1]),
+                           {"t": "snapshot"}, None))
         if record["status"] == "committed" and t.explicit:
             bad = self.writes(record, t, changes)
             if bad:
@@ -284,7 +304,8 @@ class Judge:
         if row is None:
             return "written, and absent: %s/%s" % (name, key)
         before = batch.before and batch.before.table(decode(name))
-        if t.xid is None or row[1] < int(t.xid) % 2**32 or (before and before.rows.get(key, (None,))[0] == row[0]):
+        was = before and before.rows.get(key)
+        if t.xid is None or row[1] < int(t.xid) % 2**32 or (was and was[0] == row[0]):
             return "written, and as before: %s/%s" % (name, key)
         return None
 
@@ -303,7 +324,7 @@ class Judge:
             table = state.table(name)
             if table is None or not table.key:
                 continue
-            old, new = (one and encode(name) + "/" + ",".join(encode(one.get(k) or "") for k in table.key) for one in (old, new))
+            old, new = (one and row_name(name, table, one) for one in (old, new))
             if kind == "D" or (kind == "U" and old and old != new):
                 made.append(("d", old))
             if kind != "D":
@@ -318,4 +339,6 @@ class Judge:
             for op, row in all_:
                 rows.setdefault(row, []).append(op)
             return rows
-        return None if by_row(listed) == by_row(made) else "said %s, made %s" % (listed[:4], made[:4])
+        if by_row(listed) != by_row(made):
+            return "said %s, made %s" % (listed[:4], made[:4])
+        return None

@@ -3,7 +3,8 @@
 all tables are read again, and each operation of each record is compared with that; writes with the logical stream.
 
     reread.py random [--seed S] [--statements N] [--workers N] [--shrink N]    statements at random (generate.py)
-    reread.py case FILE...                                                      steps as they stand in files (steps.py)
+    reread.py case FILE...                               steps as they stand in files (steps.py)
+    reread.py app [--schema FILE] -- COMMAND...          another program's statements: PGHOST, PGPORT, PGUSER are set for it
 
 --proxy FILE: the proxy, build/isochron-proxy. --session N: only this one of the seed's. Prints TAP and figures; exit status 1 if something
 was untrue. A session that failed is made smaller and printed as a case, to be put into cases/ when the fault is mended.
@@ -13,6 +14,7 @@ import multiprocessing
 import os
 import random
 import re
+import subprocess
 import sys
 import time
 import traceback
@@ -52,7 +54,8 @@ def play(stack, steps):
                 stack.count("direct failed: " + str(e)[:5])
             continue
         if client.status == b"E" and not re.match(r"\s*(COMMIT|ROLLBACK)", step.sql):
-            if client.begun and not (client.send(wire.query("ROLLBACK"), 1) and client.send(wire.query(client.begun), 1)):
+            if client.begun and not (client.send(wire.query("ROLLBACK"), 1)
+                                     and client.send(wire.query(client.begun), 1)):
                 break
         if re.match(r"BEGIN|START", step.sql):
             client.begun = step.sql
@@ -89,7 +92,8 @@ def steps_of(seed, number):
     rng = random.Random("%d/%d" % (seed, number))
     steps = generate.Sessions(rng).steps(SESSION)
     if rng.random() < .1:
-        places = [i for i, step in enumerate(steps) if step.sql in ("COMMIT", "ROLLBACK") or rng.random() < .05]
+        places = [i for i, step in enumerate(steps) if step.sql in ("COMMIT", "ROLLBACK")
+                  or rng.random() < .05]
         steps.insert(rng.choice(places) + 1, texts.Step("direct", rng.choice(generate.DIRECT)))
     return steps
 
@@ -201,7 +205,8 @@ def work(options, schema, first, results):
             numbers, many = [options.session], 1
         else:
             many = options.statements // options.workers
-            numbers = (BLOCK * block + i for block in range(first, 10**9, options.workers) for i in range(BLOCK))
+            numbers = (BLOCK * block + i for block in range(first, 10**9, options.workers)
+                       for i in range(BLOCK))
         begun = worker.stack.processor()
         failures = worker.sessions(numbers, many)
         counts = dict(worker.stack.counts)
@@ -223,7 +228,8 @@ def work(options, schema, first, results):
                     name, steps, untrue = all_[i * max(1, len(all_) // options.shrink) % len(all_)]
                     worker.overloads(int(name.split()[1]))
                     said.append((name, untrue[0], texts.write(smaller(worker, steps, untrue))))
-        listed = [(name, untrue[0], untrue[1], untrue[2] and untrue[2].texts) for name, _, untrue in failures]
+        listed = [(name, untrue[0], untrue[1], untrue[2] and untrue[2].texts) for name, _,
+                  untrue in failures]
         results.put((counts, listed, said))
     except BaseException:
         results.put(traceback.format_exc())
@@ -237,18 +243,20 @@ def report(counts, listed, said, options, seconds):
     for name, what, text in said:
         print("# %s, made smaller: %s" % (name, what))
         print("".join("#    %s\n" % line for line in text.rstrip("\n").split("\n")), end="")
-    print("# " + ", ".join("%s %d" % item for item in sorted(counts.items()) if not item[0].startswith("failed ")))
+    print("# " + ", ".join("%s %d" % item for item in sorted(counts.items())
+                           if not item[0].startswith("failed ")))
     spent = sum(count for name, count in counts.items() if name.startswith("milliseconds"))
     print("# %d statements in %.1f s, %.0f in a second of one processor" %
-          (counts.get("statements", 0), seconds, 1000 * counts.get("statements", 0) / max(spent, 1)))
+          (counts.get("statements", 0), seconds, 1000 * counts.get("statements", 0) / max(spent,
+              1)))
 
 
 def run_random(options):
-    with open(os.path.join(HERE, "schema.sql"), encoding="utf-8") as f:
-        schema = f.read()
+    schema = read_schema()
     print("# seed %d" % options.seed, flush=True)
     started, results = time.monotonic(), multiprocessing.Queue()
-    workers = [multiprocessing.Process(target=work, args=(options, schema, i, results)) for i in range(options.workers)]
+    workers = [multiprocessing.Process(target=work, args=(options, schema, i, results))
+               for i in range(options.workers)]
     for one in workers:
         one.start()
     counts, listed, said = {}, [], []
@@ -265,17 +273,99 @@ def run_random(options):
     for one in workers:
         one.join()
     report(counts, listed, said, options, time.monotonic() - started)
-    good = not counts.get("untrue") and "workers failed" not in counts and counts.get("operations", 0) > counts.get("statements", 0) // 20
+    good = not counts.get("untrue") and "workers failed" not in counts and counts.get("operations",
+        0) > counts.get("statements", 0) // 20
     print("%s 1 - nothing is untrue of %d operations by %d statements at random" %
           ("ok" if good else "not ok", counts.get("operations", 0), counts.get("statements", 0)))
     print("1..1")
     return 0 if good else 1
 
 
+def run_cases(options):
+    """A case is a file's steps; its first line says whether something has to be recorded: `# recorded: ...`."""
+    stack, failed = Stack(options.proxy, read_schema()), 0
+    try:
+        for number, name in enumerate(options.files, 1):
+            with open(name, encoding="utf-8") as f:
+                text = f.read()
+            stack.reset(number > 1)
+            stack.counts = {}
+            play(stack, texts.read(text))
+            untrue = [one for _, one in stack.settle(True)]
+            operations = stack.counts.get("operations", 0)
+            good = not untrue and (operations or not text.startswith("# recorded"))
+            failed += not good
+            print("%sok %d - %s: %d operations are recorded, %d untrue" %
+                  ("" if good else "not ", number, os.path.basename(name), operations, len(untrue)),
+                  flush=True)
+            for one in untrue[:3]:
+                print("# %s: %s" % (one[0], one[1]))
+    finally:
+        stack.stop(options.shapes)
+    print("1..%d" % len(options.files))
+    return 1 if failed else 0
+
+
+def run_app(options):
+    schema = ""
+    if options.schema:
+        with open(options.schema, encoding="utf-8") as f:
+            schema = f.read()
+    started, stack, found = time.monotonic(), Stack(options.proxy, schema), []
+    stack.tap.dynamic = not options.schema
+    try:
+        env = {**os.environ, "PGHOST": "127.0.0.1", "PGPORT": str(stack.proxy_port),
+               "PGUSER": "postgres",
+               "PGDATABASE": "postgres", "PGSSLMODE": "disable", "DIRECT_PORT": str(stack.port),
+               "PGOPTIONS": "-c default_transaction_isolation=repeatable\\ read"}
+        child = subprocess.Popen(options.files, env=env)
+        looked = ended = time.monotonic()
+        while child.poll() is None or (stack.tap.by_fd and time.monotonic() - ended < 3):
+            ended = time.monotonic() if child.poll() is None else ended
+            stack.tap.turn(0.1)
+            for session in stack.tap.sessions[:]:
+                stack.tap.dynamic |= session.layout_changed
+                if session.ended:
+                    over_at_last(stack, session)
+            if time.monotonic() - looked > 5:
+                found, looked = found + stack.settle(), time.monotonic()
+        for session in stack.tap.sessions[:]:
+            over_at_last(stack, session)
+        found += stack.settle(True)
+        stack.counts["untrue"] = len(found)
+        if stack.tap.questions_failed:
+            stack.counts["questions failed"] = len(stack.tap.questions_failed)
+            print("# a question failed: " + stack.tap.questions_failed[0])
+        listed = [("session %d" % session.number, one[0], one[1], one[2] and one[2].texts)
+                  for session, one in found]
+        report(stack.counts, listed, [], options, time.monotonic() - started)
+    finally:
+        stack.stop(options.shapes)
+    print("%s 1 - nothing is untrue of %d operations by %d statements of %s" % (
+        "not ok" if found else "ok", stack.counts.get("operations", 0),
+            stack.counts.get("statements", 0), options.files[0]))
+    print("1..1")
+    return 1 if found else 0
+
+
+def over_at_last(stack, session):
+    """Sessions are numbered as they come, as the proxy does it."""
+    stack.tap.sessions.remove(session)
+    session.ended_at = time.monotonic()
+    stack.count("statements", sum(len(b.texts) for t in session.transactions for b in t.batches))
+    stack.count("failed", sum(bool(b.errors) for t in session.transactions for b in t.batches))
+    stack.pending.append(session)
+
+
+def read_schema():
+    with open(os.path.join(HERE, "schema.sql"), encoding="utf-8") as f:
+        return f.read()
+
+
 def main():
     here = os.path.join(HERE, "..", "..", "..", os.environ.get("BUILD", "build"), "isochron-proxy")
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["random", "case"])
+    parser.add_argument("what", choices=["random", "case", "app"])
     parser.add_argument("files", nargs="*")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED") or 1))
     parser.add_argument("--statements", type=int, default=5000)
@@ -283,12 +373,17 @@ def main():
     parser.add_argument("--shrink", type=int, default=0)
     parser.add_argument("--show", type=int, default=20)
     parser.add_argument("--session", type=int)
+    parser.add_argument("--schema",
+                        help="SQL that makes the tables before an app starts; it makes none itself")
     parser.add_argument("--shapes", help="a file for what the proxy says of each shape")
     parser.add_argument("--proxy", default=os.environ.get("ISOCHRON_PROXY", here))
-    options = parser.parse_args()
+    words = sys.argv[1:]
+    at = words.index("--") if "--" in words else len(words)
+    options = parser.parse_args(words[:at])
+    options.files += words[at + 1:]
     if options.session is not None:
         options.workers = 1
-    return run_random(options)
+    return {"random": run_random, "case": run_cases, "app": run_app}[options.what](options)
 
 
 if __name__ == "__main__":

@@ -77,9 +77,11 @@ class Stack:
     def __init__(self, proxy, schema=None):
         self.work = tempfile.mkdtemp(prefix="reread.")
         os.chmod(self.work, 0o755)
-        address = subprocess.run([CLUSTER, "start", os.path.join(self.work, "pg")], check=True, stdout=subprocess.PIPE).stdout.decode()
+        address = subprocess.run([CLUSTER, "start", os.path.join(self.work, "pg")], check=True,
+                                 stdout=subprocess.PIPE).stdout.decode()
         self.port = int(dict(word.split("=") for word in address.split())["port"])
-        self.side = wire.Connection(self.port, TimeZone="UTC", application_name="reread beside", lock_timeout="300")
+        self.side = wire.Connection(self.port, TimeZone="UTC", application_name="reread beside",
+                                    lock_timeout="300")
         self.proxy_path, self.proxy, self.read_to = proxy, None, 0
         self.schema = schema
         if schema:
@@ -99,8 +101,10 @@ class Stack:
         self.file = os.path.join(self.work, "records.jsonl")
         self.log = open(os.path.join(self.work, "proxy.log"), "w")
         self.proxy = subprocess.Popen(
-            [self.proxy_path, "--bind", str(self.proxy_port), "--server", str(self.tap.port), "--to", self.file, "--sid", "p", "--threads", "1",
-             "--shapes", "--listen", str(self.status_port)], stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
+            [self.proxy_path, "--bind", str(self.proxy_port), "--server", str(self.tap.port),
+             "--to", self.file, "--sid", "p", "--threads", "1",
+             "--shapes", "--listen", str(self.status_port)], stdout=self.log, stderr=self.log,
+                                      stdin=subprocess.DEVNULL)
         until = time.monotonic() + 20
         while time.monotonic() < until:
             try:
@@ -165,9 +169,12 @@ class Stack:
         """How the rows are brought back: without triggers and rules."""
         tables = [name for name, one in self.tap.layout.items()]
         parts = ["BEGIN", "SET LOCAL session_replication_role = replica"]
-        dump = subprocess.run(["pg_dump", "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "--data-only", "--inserts",
-                               "--rows-per-insert=100", "--exclude-schema=reread", "postgres"], check=True, stdout=subprocess.PIPE).stdout.decode()
-        rows = [line for line in dump.split("\n") if not line.startswith(("--", "\\", "SET ", "SELECT pg_catalog.set_config", "REFRESH"))]
+        dump = subprocess.run(["pg_dump", "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres",
+                               "--data-only", "--inserts",
+                               "--rows-per-insert=100", "--exclude-schema=reread", "postgres"],
+                              check=True, stdout=subprocess.PIPE).stdout.decode()
+        others = ("--", "\\", "SET ", "SELECT pg_catalog.set_config", "REFRESH")
+        rows = [line for line in dump.split("\n") if not line.startswith(others)]
         parts += ["DELETE FROM ONLY %s" % t for t in self.quoted(tables)]
         self.saved = "; ".join(parts) + ";" + "\n".join(rows) + "COMMIT;"
 
@@ -220,7 +227,8 @@ class Stack:
                     found.append((session, ("a record of no transaction", record, None)))
                     continue
                 self.count("judged", 1)
-                found += [(session, one) for one in self.judge.record(record, t, self.stream.changes)]
+                bad = self.judge.record(record, t, self.stream.changes)
+                found += [(session, one) for one in bad]
         if not self.pending:
             self.stream.changes.clear()
         return found
@@ -250,11 +258,14 @@ class Stack:
         """0: it cannot be the record of this transaction."""
         if record["status"] != t.status and record["status"] != "unknown":
             return 0
-        if record.get("snapshot", t.said) != t.said or (record.get("xid") and t.xid and record["xid"] != t.xid):
+        if record.get("snapshot", t.said) != t.said or (record.get("xid") and t.xid
+                                                        and record["xid"] != t.xid):
             return 0
         if not record["ops"]:
             return (1 if t.said and not record.get("snapshot") else 2) if t.explicit else 0
         text = " ".join(x for b in t.batches for x in b.texts).lower()
-        named = [states.decode(op["table"] if op["t"] == "q" else (op.get("row") or op["k"]).rpartition("/")[0]) for op in record["ops"]]
+        named = [states.decode(op["table"] if op["t"] == "q" else
+                               (op.get("row") or op["k"]).rpartition("/")[0])
+                 for op in record["ops"]]
         known = sum(name.split(".")[-1].lower() in text for name in named)
         return 2 * len(named) + known if known or t.explicit else 0

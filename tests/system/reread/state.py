@@ -25,7 +25,7 @@ SELECT coalesce(json_object_agg(name, layout), '{}') FROM (SELECT n.nspname || '
         CASE WHEN c.relkind = 'r' THEN 'ONLY ' ELSE '' END, n.nspname, c.relname)) AS layout
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
     AND NOT a.attisdropped JOIN pg_type t ON t.oid = a.atttypid
-WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> 't' AND n.nspname NOT LIKE 'pg\_%'
+WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND pg_relation_size(c.oid) <= 65536 AND c.relpersistence <> 't' AND n.nspname NOT LIKE 'pg\_%'
     AND n.nspname NOT IN ('information_schema', 'reread')
 GROUP BY c.oid, n.nspname, c.relname, c.relkind, c.relpersistence) tables"""
 
@@ -64,7 +64,8 @@ def refresh(side):
     """The quick way, for the tables as they are now; gives their layout."""
     layout = json.loads(side.ask(LAYOUT)[0][0])
     parts = " || ',' || ".join(
-        "'%s:' || coalesce((%s), '[]')" % (json.dumps(name, ensure_ascii=False).replace("'", "''"), one["rows"])
+        "'%s:' || coalesce((%s), '[]')" % (json.dumps(name, ensure_ascii=False).replace("'", "''"),
+                                           one["rows"])
         for name, one in layout.items())
     side.ask("CREATE OR REPLACE FUNCTION reread.quick() RETURNS text LANGUAGE plpgsql SECURITY DEFINER %s AS $quick$ BEGIN "
              "RETURN '{\"rows\":{' || %s || '}}'; END $quick$" % (PINNED, parts or "''"))

@@ -26,7 +26,8 @@ class Step:
         if self.kind == "client":
             head += "".join(" %s=%s" % (k, v.replace(" ", "+")) for k, v in self.options.items())
         else:
-            head += (" " + self.name if self.name else "") + (" " + json.dumps(self.options) if self.options else "")
+            head += (" " + self.name if self.name else "") + (" " + json.dumps(self.options)
+                if self.options else "")
         return head + "\n" + (self.sql + "\n" if self.sql else "")
 
     def messages(self):
@@ -36,15 +37,18 @@ class Step:
         if self.kind == "simple" or self.sql.startswith("COPY"):  # a Sync is not answered while rows are copied
             return wire.query(self.sql.encode(o.get("encoding", "utf-8"))), 1
         if self.kind == "extended":
-            out = wire.parse("", self.sql, o.get("types", ())) + wire.bind("", "", values, (), results) + wire.describe()
+            out = wire.parse("", self.sql, o.get("types", ())) + wire.bind("", "", values, (),
+                results) + wire.describe()
             for _ in range(3 if o.get("limit") else 1):
                 out += wire.execute("", o.get("limit", 0))
             return out + wire.SYNC, 1
         if self.kind == "prepare":
-            return wire.parse(self.name, self.sql, o.get("types", ())) + wire.describe("S", self.name) + wire.SYNC, 1
+            return wire.parse(self.name, self.sql, o.get("types", ())) + wire.describe("S",
+                    self.name) + wire.SYNC, 1
         if self.kind == "execute":
             describe = wire.describe() if o.get("describe") else b""
-            return wire.bind("", self.name, values, (), results) + describe + wire.execute() + wire.SYNC, 1
+            return wire.bind("", self.name, values, (),
+                             results) + describe + wire.execute() + wire.SYNC, 1
         if self.kind == "pipeline":
             out = b""
             for sql in self.sql.split("\n"):
@@ -53,7 +57,8 @@ class Step:
         raise ValueError(self.kind)
 
     def count(self):
-        return {"pipeline": self.sql.count("\n") + 1, "prepare": 0, "direct": 0, "client": 0}.get(self.kind, 1)
+        return {"pipeline": self.sql.count("\n") + 1, "prepare": 0, "direct": 0,
+                "client": 0}.get(self.kind, 1)
 
 
 def write(steps):
@@ -76,7 +81,8 @@ def read(text):
                 steps.append(Step(kind, **{k: v.replace("+", " ") for k, v in pairs.items()}))
                 continue
             name, brace, options = rest.partition("{")
-            steps.append(Step(kind, "", name.strip(), **(json.loads(brace + options) if brace else {})))
+            steps.append(Step(kind, "", name.strip(), **(json.loads(brace + options) if brace
+                                                         else {})))
         elif steps:
             lines.append(line)
     over()

@@ -7,13 +7,15 @@ SLOT, PUBLICATION = "reread", "reread"
 class Stream:
     def __init__(self, side):
         self.side, self.relations, self.changes = side, {}, {}
-        side.ask("CREATE PUBLICATION %s FOR ALL TABLES WITH (publish_via_partition_root = true)" % PUBLICATION)
+        side.ask("CREATE PUBLICATION %s FOR ALL TABLES WITH (publish_via_partition_root = true)"
+                 % PUBLICATION)
         side.ask("SELECT pg_create_logical_replication_slot('%s', 'pgoutput')" % SLOT)
 
     def take(self):
         """Adds to `changes` what was committed since: {xid: [(I, U, D or T, table, old row, new row)]}."""
         rows = self.side.ask("SELECT xid, encode(data, 'hex') FROM pg_logical_slot_get_binary_changes('%s', NULL, NULL, "
-                             "'proto_version', '1', 'publication_names', '%s')" % (SLOT, PUBLICATION))
+                             "'proto_version', '1', 'publication_names', '%s')"
+                             % (SLOT, PUBLICATION))
         for xid, data in rows:
             data = bytes.fromhex(data)
             kind = data[:1]
@@ -32,7 +34,8 @@ class Stream:
             end = rest.index(b"\0", at + 1)
             columns.append(rest[at + 1:end].decode())
             at = end + 9
-        self.relations[struct.unpack_from("!I", data, 1)[0]] = ((schema or b"pg_catalog").decode() + "." + name.decode(), columns)
+        self.relations[struct.unpack_from("!I", data, 1)[0]] = ((schema or b"pg_catalog").decode()
+            + "." + name.decode(), columns)
 
 
 def changed(data, columns):

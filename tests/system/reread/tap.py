@@ -14,7 +14,8 @@ SILENT = re.compile(r"BEGIN|START|COMMIT|ROLLBACK|SET|SHOW|RESET|SAVEPOINT|RELEA
                     r"CLOSE|DECLARE")
 LAYOUT_CHANGES = re.compile(r"CREATE|ALTER|DROP|DO$|CALL|SELECT INTO|IMPORT|REFRESH")
 ASK = wire.parse("reread_asks", "SELECT reread.asked($1, $2)", (25, 16))
-ASKED = wire.execute("reread_asks") + wire.close("S", "reread_asks") + wire.close("P", "reread_asks") + wire.SYNC
+ASKED = wire.execute("reread_asks") + wire.close("S", "reread_asks") + wire.close("P",
+    "reread_asks") + wire.SYNC
 
 
 class Batch:
@@ -45,7 +46,7 @@ class Session:
         self.transactions, self.open, self.batch = [], None, Batch()
         self.expected, self.prepared, self.portals, self.status = [], {}, {}, b"I"
         self.last, self.layout_changed, self.name = None, False, ""
-        self.number, self.ended_at = 0, 0
+        self.number = self.ended_at = 0
 
     def close(self):
         self.ended = True
@@ -89,7 +90,8 @@ class Session:
                 self.portals[portal] = self.prepared.get(name, "?")
             elif kind == b"E":
                 portal = one[5:].split(b"\0", 1)[0]
-                self.expected.append((b"E", self.portals.get(portal, "?"), portal.startswith(PROXY_ASKS)))
+                self.expected.append((b"E", self.portals.get(portal, "?"),
+                                      portal.startswith(PROXY_ASKS)))
             elif kind == b"S":
                 self.expected.append((b"S", "", False))
             elif kind == b"F":
@@ -106,7 +108,8 @@ class Session:
             else:
                 self.started = True
                 fields = one[8:].split(b"\0")
-                self.name = dict(zip(fields[::2], fields[1::2])).get(b"application_name", b"").decode(errors="replace")
+                self.name = dict(zip(fields[::2], fields[1::2])).get(b"application_name",
+                    b"").decode(errors="replace")
 
     # ---- from the server
 
@@ -154,7 +157,8 @@ class Session:
         t = self.transaction()
         self.batch.texts.append(sql)
         self.batch.tags.append(tag)
-        if LAYOUT_CHANGES.match(tag) or (tag.startswith("SELECT") and re.search(r"\bINTO\b", sql, re.I)):
+        if LAYOUT_CHANGES.match(tag) or (tag.startswith("SELECT")
+                                         and re.search(r"\bINTO\b", sql, re.I)):
             self.layout_changed = True
         if not t.batches or t.batches[-1] is not self.batch:
             t.batches.append(self.batch)
@@ -162,7 +166,8 @@ class Session:
             t.explicit = True
         elif tag in ("COMMIT", "PREPARE TRANSACTION") or tag == "ROLLBACK":
             pieces = sql.split(";")
-            mine = pieces[min(self.batch.texts.count(sql), len(pieces)) - 1] if kind == b"Q" and len(pieces) > 2 else sql
+            mine = pieces[min(self.batch.texts.count(sql),
+                              len(pieces)) - 1] if kind == b"Q" and len(pieces) > 2 else sql
             if tag == "ROLLBACK" and re.search(r"\bTO\b", mine, re.I):
                 return
             self.end({"COMMIT": "committed", "ROLLBACK": "aborted"}.get(tag, "unknown"))
@@ -252,7 +257,7 @@ class Tap:
         self.listener.listen(64)
         self.poll = select.poll()
         self.poll.register(self.listener, select.POLLIN)
-        self.by_fd, self.sessions, self.questions_failed = {}, [], []
+        self.by_fd, self.sessions, self.questions_failed, self.accepted = {}, [], [], 0
         self.by_snapshot, self.snapshot_known, self.dynamic = {}, None, False
         self.dumps = self.dumps_committed = 0
 
@@ -272,7 +277,8 @@ class Tap:
         snapshot, _, _, *rest = answer.split(" ", 3)
         if rest and rest[0]:
             self.dumps_committed += 1
-            self.by_snapshot, self.snapshot_known = {snapshot: states.State(rest[0], self.layout)}, snapshot
+            self.by_snapshot, self.snapshot_known = {snapshot: states.State(rest[0],
+                self.layout)}, snapshot
         return self.by_snapshot[snapshot]
 
     def serve(self, fd):
@@ -280,6 +286,8 @@ class Tap:
         if fd == self.listener.fileno():
             session = Session(self, self.listener.accept()[0])
             self.sessions.append(session)
+            self.accepted += 1
+            session.number = self.accepted
             for s in (session.up, session.down):
                 self.poll.register(s, select.POLLIN)
                 self.by_fd[s.fileno()] = session

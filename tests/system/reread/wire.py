@@ -19,7 +19,8 @@ def query(sql):
 
 
 def parse(name, sql, types=()):
-    return message(b"P", text(name) + text(sql) + struct.pack("!h%dI" % len(types), len(types), *types))
+    return message(b"P", text(name) + text(sql) + struct.pack("!h%dI" % len(types), len(types),
+            *types))
 
 
 def bind(portal="", name="", values=(), formats=(), result_formats=()):
@@ -131,7 +132,8 @@ class Connection:
         """The rows of the last statement, as text."""
         self.socket.sendall(query(sql))
         results = self.answers(1)
-        return [[None if v is None else v.decode() for v in r] for r in results[-1]] if results else []
+        return [[None if v is None else v.decode() for v in r]
+                for r in results[-1]] if results else []
 
     def ask_with(self, sql, values):
         self.socket.sendall(parse("", sql) + bind("", "", values) + execute() + SYNC)
