@@ -101,7 +101,7 @@ class Column:
         self.ref, self.bare, self.kind, self.key = ref, bare, kind, key
 
 
-MILD = .12  # how much rarer oddities are in most transactions: what is plain is to be recorded, and then judged
+MILD = .12  # how much rarer oddities are in a transaction: what is plain is to be recorded, and then judged
 PLAIN = ["kv"] * 5 + ["item"] * 4 + ["line"] * 3 + ["shop.item"] * 2 + ["shop.word"] * 2 + ["second", "backward", "spelled", "numbered", "parted",
          "domain_key", "varying_key", "serials", '"Odd Name"."Tab"', "rls", "deferred", "including"]
 
@@ -656,7 +656,7 @@ class Sessions:
 
     def transaction(self):
         rng = self.rng
-        self.made.oddity = 1 if rng.random() < .25 else MILD
+        self.made.oddity = rng.choice([1, .3, .3, MILD])
         roll = rng.random()
         if roll < .06:
             return self.one(.7)

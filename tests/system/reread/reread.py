@@ -133,6 +133,8 @@ class Worker:
         """Until so many statements were made. Gives [(name, steps, untrue)]."""
         self.found = []
         for number in numbers:
+            if self.options.first and self.found:
+                break
             if self.stack.counts.get("statements", 0) >= many:
                 break
             self.overloads(number)
@@ -373,6 +375,7 @@ def main():
     parser.add_argument("--shrink", type=int, default=0)
     parser.add_argument("--show", type=int, default=20)
     parser.add_argument("--session", type=int)
+    parser.add_argument("--first", action="store_true", help="end behind the first that is untrue")
     parser.add_argument("--schema",
                         help="SQL that makes the tables before an app starts; it makes none itself")
     parser.add_argument("--shapes", help="a file for what the proxy says of each shape")

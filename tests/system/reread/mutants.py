@@ -1,0 +1,137 @@
+#!/usr/bin/python3
+"""Does reread.py find faults of the recorder's rules? Each of FAULTS takes one rule away, in a copy of the tree, which is built;
+then statements at random have to show something untrue.
+
+    mutants.py [--tree DIR] [--statements N] [--only TEXT]
+
+Prints TAP: one line for each fault. Where a rule's text has changed, so has the line here: each has to be found once.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+
+# What the fault does, its file below src/observe, the rule's text, and what it becomes.
+FAULTS = [
+    ("ONLY is taken for the table", "shape.c", "!table->inh ||", ""),
+    ("columns with other names", "shape.c", "(table->alias && table->alias->n_colnames)", "false"),
+    ("a table that stands twice", "shape.c", "        known->times++;\n        is_top = false;\n", ""),
+    ("DISTINCT ON is not seen", "shape.c", "look->statement->has_distinct_on |=", "look->statement->has_distinct_on &="),
+    ("a UNION's first query gives the rows", "shape.c", "is_fine_select(look, select->larg, false)", "is_fine_select(look, select->larg, is_top)"),
+    ("NATURAL JOIN", "shape.c", "join->is_natural || join->join_using_alias", "join->join_using_alias"),
+    ("USING of outer joins", "shape.c", "(join->n_using_clause && !is_inner)", "false"),
+    ("OFFSET leaves nothing out", "shape.c", "select->limit_count || select->limit_offset ||", "select->limit_count ||"),
+    ("LIMIT leaves nothing out", "shape.c", "select->limit_count || select->limit_offset ||", "select->limit_offset ||"),
+    ("DISTINCT leaves nothing out", "shape.c", "statement->is_distinct = select->n_distinct_clause > 0", "statement->is_distinct = false"),
+    ("GROUP BY has every row", "shape.c", "!select->n_group_clause && !select->having_clause && !statement->has_distinct_on", "!statement->has_distinct_on"),
+    ("a query within gives the rows", "shape.c", "return is_fine_select(look, query->select_stmt, false)", "return is_fine_select(look, query->select_stmt, is_top)"),
+    ("a function that makes rows", "shape.c", "\"format\",", "\"format\", \"generate_series\","),
+    ("any function is harmless", "shape.c", "if (!name || !IS_LISTED(name, functions))", "if (!name)"),
+    ("ORDER BY is not looked at", "shape.c", "all_fine(look, select->n_sort_clause, select->sort_clause) &", "true &"),
+    ("LIMIT is not looked at", "shape.c", "& is_fine(look, select->limit_count) &", "&"),
+    ("a writing query in WITH", "shape.c", "return refuse(look, REASON_WRITES, \"WITH\")", "continue"),
+    ("OVERRIDING", "shape.c", "insert->override == PG_QUERY__OVERRIDING_KIND__OVERRIDING_NOT_SET", "true"),
+    ("WITH before INSERT", "shape.c", "fine = !insert->with_clause && insert", "fine = insert"),
+    ("overloads are the built-in ones", "agree.c", "return shadow && (shadow->is_of_any || has_user_types)", "return shadow && false"),
+    ("each relation only is read", "agree.c", "if (!candidate->is_plain)", "if (false)"),
+    ("a name means any table of that name", "reading.c", "return input->is_told ||", "return true ||"),
+    ("a key of any type", "reading.c", "(pg_is_integer(column->type) || pg_is_text(column->type) || column->type == PG_UUID)", "true"),
+    ("FILTER is not seen", "reading.c", "call->agg_filter ||", ""),
+    ("count(DISTINCT) counts all", "reading.c", "call->agg_distinct ||", ""),
+    ("WHERE may say more than the key", "key.c", "fixed->conjuncts == table->key_count &&", ""),
+    ("a key said twice", "key.c", "fixed->twice |= fixed->has[i];", ""),
+    ("< is <=", "key.c", "is_strict ? is_low ? 1 : -1 : 0", "0"),
+    ("a later part of the key is a range", "key.c", "all > fixed ||", ""),
+    ("a key that is cast when it is written", "write.c", "(value.type && !reading_is_one_kind(value.type, column->type)) || /* which", "/* which"),
+    ("an UPDATE of the key", "write.c", "table->keeps_keys && !sets", "table->keeps_keys"),
+    ("triggers, rules, defaults that write", "write.c", "written.alone = table->is_written_alone", "written.alone = true"),
+    ("INCLUDE is part of the key", "catalog.c", "[0:indnkeyatts - 1]", "[0:indnatts - 1]"),
+    ("children are of the table", "catalog.c", "AND NOT c.relhassubclass OR", "OR"),
+    ("a cursor reads now", "statement.c", "    if (portal->writes != transaction->writes)\n        return false;\n", ""),
+    ("backslashes", "statement.c", "!observed->backslashes && ", ""),
+    ("floats as the session spells them", "values.c", "return spelling->keeps_floats;", "return true;"),
+    ("ROLLBACK TO keeps what was recorded", "transaction.c", "iso_recorder_rollback_to(observed->session, observed->savepoints[i].mark);", ";"),
+]
+
+
+def planted(tree, fault):
+    """None, or why it cannot be planted."""
+    _, name, rule, other = fault
+    path = os.path.join(tree, "src", "observe", name)
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    pattern = re.compile(r"\s+".join(re.escape(word) for word in rule.split()))
+    if len(pattern.findall(text)) != 1:
+        return "the rule stands %d times in %s: %s" % (len(pattern.findall(text)), name, rule.strip())
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(pattern.sub(lambda _: other, text))
+    return None
+
+
+def copied(tree):
+    """A copy of what is built from, and of what was built, so that a fault costs one file's compilation."""
+    copy = tempfile.mkdtemp(prefix="mutants.")
+    files = subprocess.check_output(["git", "-C", tree, "ls-files", "-z"]).decode().split("\0")
+    for name in files[:-1]:
+        os.makedirs(os.path.dirname(os.path.join(copy, name)) or copy, exist_ok=True)
+        shutil.copy2(os.path.join(tree, name), os.path.join(copy, name))
+    if os.path.isdir(os.path.join(tree, "build", "obj")):
+        subprocess.run(["cp", "-a", os.path.join(tree, "build"), copy], check=True)
+    return copy
+
+
+def made(tree):
+    ran = subprocess.run(["make", "-s", "-j2", "-C", tree, "WERROR=-w", "build/isochron-proxy"], capture_output=True)
+    return ran.returncode and "it does not compile: " + ran.stderr.decode()[-600:]
+
+
+def attempt(fault, tree, options):
+    """Whether it was found, and how."""
+    path = os.path.join(tree, "src", "observe", fault[1])
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    try:
+        why = planted(tree, fault) or made(tree)
+        if why:
+            return False, why
+        ran = subprocess.run([os.path.join(HERE, "reread.py"), "random", "--first", "--workers", "1", "--seed", "1",
+                              "--statements", str(options.statements), "--show", "1",
+                              "--proxy", tree + "/build/isochron-proxy"], capture_output=True)
+        lines = ran.stdout.decode().split("\n")
+        first = [line for line in lines if line.startswith("# session")]
+        if ran.returncode == 0 or not first:
+            return False, "nothing was untrue" if ran.returncode == 0 else ran.stdout.decode()
+        return True, first[0][2:] + "".join(";" + line[1:] for line in lines if " statements in " in line)
+    finally:
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tree", default=ROOT)
+    parser.add_argument("--statements", type=int, default=40000)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    faults, missed = [fault for fault in FAULTS if options.only in fault[0]], 0
+    tree = copied(options.tree)
+    try:
+        for number, fault in enumerate(faults, 1):
+            found, how = attempt(fault, tree, options)
+            missed += not found
+            print("%sok %d - found: %s" % ("" if found else "not ", number, fault[0]))
+            print("# " + how.replace("\n", "\n# "), flush=True)
+    finally:
+        shutil.rmtree(tree, ignore_errors=True)
+    print("1..%d" % len(faults))
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
