@@ -1,18 +1,21 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -B
 """Does reread.py find faults of the recorder's rules? Each of FAULTS takes one rule away, in a copy of the tree, which is built;
-then statements at random have to show something untrue.
+then one of the cases, else statements at random, has to show something untrue.
 
     mutants.py [--tree DIR] [--statements N] [--only TEXT]
 
 Prints TAP: one line for each fault. Where a rule's text has changed, so has the line here: each has to be found once.
 """
 import argparse
+import glob
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+
+import reread
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
@@ -91,7 +94,7 @@ def made(tree):
     return ran.returncode and "it does not compile: " + ran.stderr.decode()[-600:]
 
 
-def attempt(fault, tree, options):
+def attempt(fault, tree, stack, options):
     """Whether it was found, and how."""
     path = os.path.join(tree, "src", "observe", fault[1])
     with open(path, encoding="utf-8") as f:
@@ -100,17 +103,29 @@ def attempt(fault, tree, options):
         why = planted(tree, fault) or made(tree)
         if why:
             return False, why
-        ran = subprocess.run([os.path.join(HERE, "reread.py"), "random", "--first", "--workers", "1", "--seed", "1",
-                              "--statements", str(options.statements), "--show", "1",
-                              "--proxy", tree + "/build/isochron-proxy"], capture_output=True)
-        lines = ran.stdout.decode().split("\n")
-        first = [line for line in lines if line.startswith("# session")]
-        if ran.returncode == 0 or not first:
-            return False, "nothing was untrue" if ran.returncode == 0 else ran.stdout.decode()
-        return True, first[0][2:] + "".join(";" + line[1:] for line in lines if " statements in " in line)
+        stack.other_proxy(tree + "/build/isochron-proxy")
+        changed = False
+        for name, steps in reread.in_order(glob.glob(os.path.join(HERE, "cases", "*.steps"))):
+            untrue, _, changed = reread.run_case(stack, steps, changed)
+            if untrue:
+                stack.reset(changed)
+                return True, "%s: %s" % (name, untrue[0][0])
+        stack.reset(changed)
+        return by_random(tree, options)
     finally:
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
+
+
+def by_random(tree, options):
+    ran = subprocess.run([os.path.join(HERE, "reread.py"), "random", "--first", "--workers", "1", "--seed", "1",
+                          "--statements", str(options.statements), "--show", "1",
+                          "--proxy", tree + "/build/isochron-proxy"], capture_output=True)
+    lines = ran.stdout.decode().split("\n")
+    first = [line for line in lines if line.startswith("# session")]
+    if ran.returncode == 0 or not first:
+        return False, "nothing was untrue" if ran.returncode == 0 else ran.stdout.decode()
+    return True, first[0][2:] + "".join(";" + line[1:] for line in lines if " statements in " in line)
 
 
 def main():
@@ -121,13 +136,19 @@ def main():
     options = parser.parse_args()
     faults, missed = [fault for fault in FAULTS if options.only in fault[0]], 0
     tree = copied(options.tree)
+    why = made(tree)
+    if why:
+        raise SystemExit(why)
+    stack = reread.Stack(tree + "/build/isochron-proxy", reread.read_schema())
     try:
+        stack.reset(False)
         for number, fault in enumerate(faults, 1):
-            found, how = attempt(fault, tree, options)
+            found, how = attempt(fault, tree, stack, options)
             missed += not found
             print("%sok %d - found: %s" % ("" if found else "not ", number, fault[0]))
             print("# " + how.replace("\n", "\n# "), flush=True)
     finally:
+        stack.stop()
         shutil.rmtree(tree, ignore_errors=True)
     print("1..%d" % len(faults))
     return 1 if missed else 0

@@ -134,13 +134,27 @@ class Stack:
                     pass
         return {"client": sum(os.times()[:2]), "proxy": spent(self.proxy.pid), "server": server}
 
+    def stop_proxy(self):
+        self.proxy.send_signal(signal.SIGTERM)
+        try:
+            self.proxy.wait(20)
+        except subprocess.TimeoutExpired:
+            self.proxy.kill()
+
+    def other_proxy(self, path):
+        """In place of the one that runs; its sessions are counted from 1 on again."""
+        self.stop_proxy()
+        while self.tap.turn(0):
+            pass
+        if os.path.exists(self.file):
+            os.unlink(self.file)
+        self.records.clear()
+        self.proxy_path, self.read_to, self.number = path, 0, 0
+        self.start_proxy()
+
     def stop(self, shapes=None):
         if self.proxy:
-            self.proxy.send_signal(signal.SIGTERM)
-            try:
-                self.proxy.wait(20)
-            except subprocess.TimeoutExpired:
-                self.proxy.kill()
+            self.stop_proxy()
         if shapes:
             shutil.copy(self.log.name, shapes)
         self.side.close()
