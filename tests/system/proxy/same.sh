@@ -1,0 +1,44 @@
+#!/bin/bash
+# isochron-proxy before a real PostgreSQL: random sequences of messages have the same answers with it and without it (sequences.py), and its
+# questions neither move a snapshot nor wait for one. TAP on stdout.
+#
+#   PROXY=build/isochron-proxy tests/system/proxy/same.sh [--sequences N]    300
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/start.sh"
+
+database_start && psql -q -p "$direct" -c "CREATE DATABASE one" &&
+    psql -q -p "$direct" one -c "CREATE TABLE kv (k int PRIMARY KEY DEFERRABLE, v int); CREATE TABLE other (k int PRIMARY KEY);
+        ALTER TABLE kv SET (autovacuum_enabled = off); ALTER TABLE other SET (autovacuum_enabled = off)" &&
+    psql -q -p "$direct" -c "ALTER SYSTEM SET synchronous_commit = off" -c "SELECT pg_reload_conf()" -c "CREATE DATABASE two TEMPLATE one" >"$work/null" && proxy_start --to "$work/records.jsonl"
+result $? "PostgreSQL and the proxy run" || exit 1
+
+"$here/sequences.py" "$direct" "$through" "$@" >"$work/same"
+grep '^#' "$work/same"
+grep -q '^ok' "$work/same"
+result $? "$(grep -o '[0-9]* sequences.*' "$work/same")"
+[ "$(metric positions_total)" -gt 20 ] && [ "$(metric sessions_lost_total)" = 0 ] && [ "$(metric questions_failed_total)" = 0 ]
+result $? "while $(metric positions_total) snapshots were asked for, $(metric transactions_total) transactions recorded; no question failed, no session was lost"
+
+# A transaction that waits for a safe snapshot waits with its first statement that needs one, and not for a question before it.
+psql -qAt -p "$direct" two >"$work/writer" 2>&1 <<'END' &
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+UPDATE kv SET v = v;
+SELECT pg_sleep(600);
+END
+until [ "$(psql -qAt -p "$direct" two -c "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")" = 1 ]; do sleep 0.05; done
+psql -qAt -p "$through" two >"$work/deferrable" 2>&1 <<'END'
+SET statement_timeout = '20s';
+BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE;
+LOCK TABLE kv IN ACCESS SHARE MODE;
+SET CONSTRAINTS ALL IMMEDIATE;
+SHOW transaction_isolation;
+COMMIT;
+SELECT 'done';
+END
+[ "$(tail -1 "$work/deferrable")" = done ] && ! grep -q ERROR "$work/deferrable"
+result $? "SERIALIZABLE READ ONLY DEFERRABLE does not wait for a question of the proxy's" || sed 's/^/# /' "$work/deferrable"
+psql -qAt -p "$direct" two -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'" >"$work/null"
+proxy_stop
+result $? "SIGTERM ends it"
+plan $number
