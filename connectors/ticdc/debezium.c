@@ -5,10 +5,11 @@
  *     value  {"payload":{"source":{"connector":"TiCDC","db":"test","table":"t","commit_ts":..,"start_ts":..,..},
  *             "op":"u","before":{"id":1,"v":10},"after":{"id":1,"v":11},"transaction":null,"ts_ms":..}}
  *
- * `op` m is a watermark at source.commit_ts, none at all a DDL. The schema is passed over: what decimals and large
- * unsigned numbers lost on their way into JSON it does not bring back.
+ * `op` m is a watermark at source.commit_ts, none at all a DDL. What values lost on their way into JSON:
+ * debezium_schema.h.
  */
-#include "connectors/ticdc/tables.h"
+#include "base/memory.h"
+#include "connectors/ticdc/debezium_schema.h"
 
 enum member { OTHER, OP, SOURCE, BEFORE, AFTER, DDL, COMMIT, START, DATABASE, TABLE, CONNECTOR, PAYLOAD };
 
@@ -24,6 +25,14 @@ static uint8_t find_in_source(const char *name, size_t length)
     uint8_t found = ticdc_find_name(names, name, length);
     return found ? (uint8_t)(found + DDL) : (uint8_t)OTHER;
 }
+
+enum { SCHEMAS = 8 };
+
+/* Schemas of messages, by some of the table's name; a message's is `schema`. */
+struct debezium_state {
+    struct debezium_schema schemas[SCHEMAS + 1]; /* the last one stays empty */
+    const struct debezium_schema *schema;
+};
 
 struct envelope {
     uint32_t seen; /* bits of members */
@@ -157,6 +166,14 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
         return ticdc_refuse(error, "op", envelope->operation, "a row in after (d: in before)");
     if (read_key(ticdc, message, error) != ISO_OK)
         return error->status;
+    const struct debezium_state *state = ticdc->state;
+    const struct ticdc_table *table =
+        ticdc_tables_at(&ticdc->known, envelope->database, envelope->table, envelope->commit_ts);
+    change.old_is_partial = change.has_now && change.has_old && ticdc->old.count < ticdc->now.count;
+    if (change.has_now)
+        change.is_lossy = debezium_schema_apply(state->schema, table, ticdc, &ticdc->now);
+    if (change.has_old)
+        debezium_schema_apply(state->schema, table, ticdc, &ticdc->old);
     return ticdc_add_row(ticdc, message, &change, events, error);
 }
 
@@ -188,6 +205,16 @@ static enum iso_status take_envelope(struct ticdc *ticdc, const struct iso_messa
     return ISO_OK;
 }
 
+/* Where the payload stands before it, that of the table's own messages is known already. */
+static void take_schema(struct ticdc *ticdc, const struct envelope *envelope)
+{
+    struct debezium_state *state = ticdc->state;
+    size_t length = envelope->table.length;
+    struct debezium_schema *schema = &state->schemas[length ? (length ^ (unsigned char)envelope->table.at[length - 1]) % SCHEMAS : 0];
+    state->schema = schema;
+    debezium_schema_take(schema, &ticdc->json);
+}
+
 static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
                               struct iso_error *error)
 {
@@ -196,10 +223,13 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
     struct iso_json_text name;
     if (!ticdc_start_json(ticdc, message, events))
         return ISO_OK;
+    ((struct debezium_state *)ticdc->state)->schema = &((struct debezium_state *)ticdc->state)->schemas[SCHEMAS];
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
         if (ISO_PAYLOAD_IS(name, "payload") && ticdc_see(json, &envelope.seen, PAYLOAD))
             read_payload(ticdc, &envelope);
+        else if (ISO_PAYLOAD_IS(name, "schema"))
+            take_schema(ticdc, &envelope);
         else
             iso_json_skip(json);
     }
@@ -207,4 +237,20 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
                                  : iso_payload_fault(json, error);
 }
 
-const struct ticdc_protocol ticdc_debezium = {.format = "debezium", .decode = decode};
+static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error)
+{
+    (void)options;
+    ticdc->state = iso_allocate_zeroed(1, sizeof(struct debezium_state));
+    return error->status;
+}
+
+static void destroy(struct ticdc *ticdc)
+{
+    struct debezium_state *state = ticdc->state;
+    for (int i = 0; state && i < SCHEMAS; i++)
+        debezium_schema_release(&state->schemas[i]);
+    iso_free(state);
+}
+
+const struct ticdc_protocol ticdc_debezium = {
+    .format = "debezium", .create = create, .decode = decode, .destroy = destroy};

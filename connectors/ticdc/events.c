@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "connectors/ticdc/ticdc_private.h"
+#include "iso/verdict.h"
 
 bool ticdc_start_json(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events)
 {
@@ -191,6 +192,7 @@ static struct iso_event *start_row(struct iso_events *events, const struct iso_m
     event->operation = !change->has_now ? ISO_ROW_DELETE : change->created ? ISO_ROW_INSERT : ISO_ROW_UPDATE;
     event->table = table;
     event->key = key;
+    event->unknown = change->is_lossy ? ISO_UNJUDGED_LOSSY : 0;
     if (change->has_commit) {
         event->flags |= ISO_EVENT_HAS_CTS;
         event->cts.physical = change->commit_ts;

@@ -94,6 +94,7 @@ struct ticdc_change {
     bool has_now, has_old;
     bool old_is_partial; /* `old` has only what changed */
     bool keys_only;      /* values were left out */
+    bool is_lossy;       /* what cells that are unknown hold was lost by the encoder */
     bool is_ordered;     /* the key's columns stand as in its index */
     bool created;        /* an insert, and not an update whose old row was left out */
 };
@@ -164,6 +165,9 @@ bool ticdc_set_base64(struct ticdc *ticdc, struct iso_cell *cell, struct iso_jso
 /* What a MySQL type ("int unsigned", "VARBINARY(16)") holds. */
 enum ticdc_class ticdc_class_of(struct iso_json_text mysql_type);
 struct iso_value_type ticdc_value_of(struct iso_json_text mysql_type);
+
+/* A name of "a,b,c\,d", or of a set several, becomes its number; what is none of them stays. */
+void ticdc_set_label(struct iso_cell *cell, struct iso_json_text allowed, bool is_set);
 
 /* Keeps the types of the row's columns that have one. */
 void ticdc_note_types(struct ticdc *ticdc, struct iso_json_text table, const struct iso_row *row);

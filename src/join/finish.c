@@ -137,6 +137,24 @@ static bool is_unreported(const struct iso_join *join, uint32_t key)
 
 /* A write without a row. It may have changed nothing, and then some sources send none: whether it did, the engine
  * knows. */
+/* Net changes without rows before: an update may have moved a row, and then nothing shows that it is gone from its old
+ * key. */
+static bool may_have_moved(const struct comparison *comparison, const struct join_row *write)
+{
+    const struct iso_join *join = comparison->join;
+    const struct join_transaction *transaction = comparison->transaction;
+    uint32_t table = join->keys.list[write->key].of_table;
+    if (!transaction || !join->capability->net || write->after != ISO_ABSENT)
+        return false;
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+        const struct join_row *row = &join->rows.list[r];
+        if (row->operation == ISO_ROW_UPDATE && !(row->flags & JOIN_ROW_BEFORE) &&
+            join->keys.list[row->key].of_table == table)
+            return true;
+    }
+    return false;
+}
+
 static void report_missing(const struct comparison *comparison, const struct join_row *write)
 {
     struct iso_join *join = comparison->join;
@@ -147,7 +165,9 @@ static void report_missing(const struct comparison *comparison, const struct joi
         join_leave_out(join, write->key);
         return;
     }
-    if (!sure && comparison->has_cts)
+    if (may_have_moved(comparison, write))
+        join->stats.lost++;
+    else if (!sure && comparison->has_cts)
         join_emit_probe(join, ISO_MISSING, comparison->record->tid, write->key, write->after, comparison->cts,
                         comparison->record->origin);
     else if (write->after != ISO_ABSENT)
@@ -173,6 +193,13 @@ static bool is_gone(const struct comparison *comparison, const struct join_row *
     return row->mark == comparison->mark && join->rows.list[row->row].after == ISO_ABSENT;
 }
 
+/* Its encoder lost the value: nothing says whether it is the client's. */
+static bool is_lost(const struct iso_join *join, const struct join_row *row)
+{
+    return !(row->flags & JOIN_ROW_AFTER) &&
+           iso_value_unjudged(&join->texts.atoms, row->after) == ISO_UNJUDGED_LOSSY;
+}
+
 /* What the client wrote; rows of its keys become its own. */
 static void report_writes(const struct comparison *comparison)
 {
@@ -190,6 +217,7 @@ static void report_writes(const struct comparison *comparison)
         }
         join->rows.list[state->row].flags |= JOIN_ROW_CLAIMED;
         join->stats.incomparable += cannot_compare(join, &join->rows.list[state->row], write);
+        join->stats.lost += is_lost(join, &join->rows.list[state->row]);
         if (!join_is_lacking(join, write->key) && !agrees(join, &join->rows.list[state->row], write))
             report_value(comparison, write, &join->rows.list[state->row]);
     }

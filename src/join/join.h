@@ -191,6 +191,7 @@ struct iso_join_stats {
     uint64_t initial_transactions; /* in that many transactions */
     uint64_t epochs;               /* times that a table's rows changed their columns */
     uint64_t incomparable;         /* writes whose row has other columns than the client says */
+    uint64_t lost;                 /* writes of clients of which the stream cannot say what became of them */
     uint64_t gaps;                 /* rows of a snapshot that contradict what was streamed */
     uint64_t snapshots_again;      /* times that one began in a partition behind changes */
     uint64_t probes;               /* transactions and reads among the engine's that are ours */

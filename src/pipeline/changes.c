@@ -254,6 +254,7 @@ static void correct_joined(const struct iso_pipeline *pipeline, struct iso_pipel
     stats->unjudged[ISO_UNJUDGED_OWN_ORDER] += stats->join.reads_gone[ISO_READS_OWN_ORDER];
     stats->unjudged[ISO_UNJUDGED_INCOMPLETE] += stats->join.reads_gone[ISO_READS_INCOMPLETE];
     stats->unjudged[ISO_UNJUDGED_SCHEMA] += stats->join.incomparable;
+    stats->unjudged[ISO_UNJUDGED_LOSSY] += stats->join.lost;
     stats->unjudged[ISO_UNJUDGED_DDL] += stats->absent_altered;
     for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
         stats->unjudged[reason] += stats->excused[reason];

@@ -41,6 +41,7 @@ enum { DEFAULT_HISTORIES = 400, DEFAULT_RESTORES = 5, MAX_REPORTS = 3, CLIENT_IN
 #define DGRAPH "dgraph", "p%u/0x%x"
 #define DEBEZIUM "debezium", "public.t%u/%u"
 #define TICDC "ticdc", "test.t%u/%u"
+#define COMPOSITE "ticdc", "test.t%u/%u,7,x"
 #define YUGABYTE "yugabyte", "public.t%u/%u"
 
 static const struct format formats[] = {
@@ -68,6 +69,14 @@ static const struct format formats[] = {
      NO_MARKER, false},
     {"ticdc-simple", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "simple", NO_MARKER, false},
     {"ticdc-debezium", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "debezium", NO_MARKER, false},
+    {"ticdc-canal-json-composite", COMPOSITE, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false,
+     "canal-json", NO_MARKER, false},
+    {"ticdc-open-protocol-composite", COMPOSITE, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false,
+     "open-protocol", NO_MARKER, false},
+    {"ticdc-simple-composite", COMPOSITE, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "simple", NO_MARKER,
+     false},
+    {"ticdc-debezium-composite", COMPOSITE, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "debezium",
+     NO_MARKER, false},
     {"ticdc-alone", TICDC, BY_BEFORE_IMAGES, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "canal-json",
      NO_MARKER, false},
     {"yugabyte-alone", YUGABYTE, BY_BEFORE_IMAGES, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL, NO_MARKER,

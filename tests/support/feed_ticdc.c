@@ -63,7 +63,7 @@ static bool split_key(struct run *run, uint32_t key, struct feed_ticdc_row *row)
 {
     struct iso_bytes text = text_of(run, run->history->key_atom[key]);
     const uint8_t *dot = memchr(text.data, '.', text.size), *slash = memchr(text.data, '/', text.size);
-    if (!dot || !slash || dot > slash || memchr(text.data, '%', text.size) || memchr(text.data, ',', text.size))
+    if (!dot || !slash || dot > slash || memchr(text.data, '%', text.size))
         return false;
     row->database = (struct iso_bytes){text.data, (uint32_t)(dot - text.data)};
     row->table = (struct iso_bytes){dot + 1, (uint32_t)(slash - dot - 1)};
@@ -162,7 +162,7 @@ static void collect(struct run *run)
     qsort(run->order, run->count, sizeof *run->order, by_cts);
 }
 
-/* A schema of each table into each partition. */
+/* What says what each table is into each partition. */
 static bool add_bootstraps(struct run *run)
 {
     for (uint32_t k = 0; k < run->history->key_count; k++) {
@@ -177,7 +177,8 @@ static bool add_bootstraps(struct run *run)
 static bool fill_lanes(struct run *run)
 {
     const struct feed_ticdc_options *options = run->options;
-    if (!strncmp(options->format, "simple", 6) && !add_bootstraps(run))
+    bool says = strcmp(options->format, "avro") && strcmp(options->format, "csv");
+    if (says && !add_bootstraps(run))
         return false;
     for (uint32_t k = 0; k < run->history->key_count; k++)
         run->current[k] = run->history->initial_value;

@@ -2,7 +2,8 @@
  * row before, over several partitions that are read at different paces, with watermarks, and with repeats after
  * restarts.
  *
- * Keys must be `db.table/pk` with one column `id`; the value is the column `v`, a text (options->value "v" reads it).
+ * Keys must be `db.table/pk` with one column `id`, or `db.table/Z,A,M` with a key of the columns z, a and m, which the
+ * table has in another order (canal-json, open-protocol, simple, debezium); the value is the column `v`, a text (options->value "v" reads it).
  * Lists and timestamp pairs cannot be carried.
  */
 #ifndef TESTS_SUPPORT_FEED_TICDC_H
@@ -54,7 +55,8 @@ struct feed_ticdc_message {
     bool has_key;
 };
 
-/* A row, the watermark `cts` if `row` is NULL, or the table's bootstrap (simple only; false: there is none). */
+/* A row, the watermark `cts` if `row` is NULL, or what says what the table is: its bootstrap (simple), or
+ * the statement that made it (canal-json, open-protocol, debezium). */
 bool feed_ticdc_encode(const char *format, const char *compression, const struct feed_ticdc_row *row, uint64_t cts,
                        bool bootstrap, struct feed_ticdc_message *message);
 

@@ -32,6 +32,51 @@ static struct iso_bytes split_value(struct iso_bytes *value)
     return rest;
 }
 
+/* The parts of a composite identity "Z,A,M", of PRIMARY KEY (z, a, m), in the table's order or by name. */
+enum { PARTS = 3 };
+static const struct part {
+    const char *name;
+    unsigned place; /* in the index */
+} by_table[PARTS] = {{"m", 2}, {"z", 0}, {"a", 1}}, by_name[PARTS] = {{"a", 1}, {"m", 2}, {"z", 0}};
+
+static bool is_composite(const struct feed_ticdc_row *row)
+{
+    return memchr(row->id.data, ',', row->id.size);
+}
+
+static struct iso_bytes part_of(struct iso_bytes id, unsigned place)
+{
+    for (; place; place--) {
+        const uint8_t *comma = memchr(id.data, ',', id.size);
+        id = (struct iso_bytes){comma + 1, (uint32_t)(id.data + id.size - comma - 1)};
+    }
+    const uint8_t *comma = memchr(id.data, ',', id.size);
+    return (struct iso_bytes){id.data, comma ? (uint32_t)(comma - id.data) : id.size};
+}
+
+/* Each part behind its name in quotes and `before`, and `after` behind it; or so the one column `id`. */
+static void put_identity(struct iso_text *text, struct iso_bytes id, const struct part parts[PARTS], const char *before,
+                         const char *after)
+{
+    bool composite = memchr(id.data, ',', id.size);
+    for (unsigned i = 0; i < (composite ? PARTS : 1); i++) {
+        put(text, i ? ",\"" : "\"");
+        put(text, composite ? parts[i].name : "id");
+        put(text, before);
+        put_json(text, composite ? part_of(id, parts[i].place) : id);
+        put(text, after);
+    }
+}
+
+/* The statement that made the table, as JSON's text without quotes. */
+static void put_create(struct iso_text *text, const struct feed_ticdc_row *row)
+{
+    put(text, "CREATE TABLE `");
+    iso_text_put_bytes(text, row->table.data, row->table.size);
+    put(text, is_composite(row) ? "` (m VARCHAR(99), z VARCHAR(99), a VARCHAR(99), v VARCHAR(99), PRIMARY KEY (z, a, m))"
+                                : "` (id VARCHAR(99) PRIMARY KEY, v VARCHAR(99), w VARCHAR(99) /* of cells */)");
+}
+
 /* {"id":..,"v":..}, or null. */
 static void put_marked_row(struct iso_text *text, struct iso_bytes id, struct iso_bytes value, struct iso_bytes marker)
 {
@@ -41,8 +86,8 @@ static void put_marked_row(struct iso_text *text, struct iso_bytes id, struct is
     }
     bool has_cells = memchr(value.data, '|', value.size);
     struct iso_bytes other = split_value(&value);
-    put(text, "{\"id\":");
-    put_json(text, id);
+    put(text, "{");
+    put_identity(text, id, by_table, "\":", "");
     put(text, ",\"v\":");
     put_json(text, value);
     if (has_cells) {
@@ -83,7 +128,7 @@ static void put_list(struct iso_text *text, struct iso_bytes id, struct iso_byte
         put(text, "]");
 }
 
-static void canal(const struct feed_ticdc_row *row, uint64_t cts, struct iso_text *text)
+static void canal(const struct feed_ticdc_row *row, uint64_t cts, bool bootstrap, struct iso_text *text)
 {
     if (!row) {
         put_member(
@@ -98,7 +143,14 @@ static void canal(const struct feed_ticdc_row *row, uint64_t cts, struct iso_tex
     put_json(text, row->database);
     put(text, ",\"table\":");
     put_json(text, row->table);
-    put(text, ",\"pkNames\":[\"id\"],\"isDdl\":false,\"type\":\"");
+    if (bootstrap) {
+        put(text, ",\"pkNames\":null,\"isDdl\":true,\"type\":\"CREATE\",\"sql\":\"");
+        put_create(text, row);
+        put(text, "\",\"data\":null,\"old\":null,\"_tidb\":{\"commitTs\":1}}");
+        return;
+    }
+    put(text, is_composite(row) ? ",\"pkNames\":[\"m\",\"z\",\"a\"],\"isDdl\":false,\"type\":\""
+                                : ",\"pkNames\":[\"id\"],\"isDdl\":false,\"type\":\"");
     put(text, type_of(row, "INSERT", "UPDATE", "DELETE"));
     put(text, "\",\"es\":1,\"ts\":1,\"sql\":\"\",\"sqlType\":{\"id\":12,\"v\":12},\"mysqlType\":{\"id\":\"varchar\",");
     put(text, row->cells ? "\"w\":\"varchar\"," : "");
@@ -125,11 +177,11 @@ static void put_word(struct iso_text *text, uint64_t word)
 static void put_columns(struct iso_text *text, const char *name, struct iso_bytes id, struct iso_bytes value)
 {
     put(text, name);
-    put(text, "{\"id\":{\"t\":15,\"h\":true,\"f\":10,\"v\":");
-    put_json(text, id);
+    put(text, "{");
+    put_identity(text, id, by_name, "\":{\"t\":15,\"h\":true,\"f\":10,\"v\":", "}");
     bool has_cells = memchr(value.data, '|', value.size);
     struct iso_bytes other = split_value(&value);
-    put(text, "},\"v\":{\"t\":15,\"f\":64,\"v\":");
+    put(text, ",\"v\":{\"t\":15,\"f\":64,\"v\":");
     put_json(text, value);
     if (has_cells) {
         put(text, "},\"w\":{\"t\":15,\"f\":64,\"v\":");
@@ -138,18 +190,22 @@ static void put_columns(struct iso_text *text, const char *name, struct iso_byte
     put(text, "}}");
 }
 
-static void open(const struct feed_ticdc_row *row, uint64_t cts, const char *compression,
+static void open(const struct feed_ticdc_row *row, uint64_t cts, bool bootstrap, const char *compression,
                  struct feed_ticdc_message *message)
 {
     struct iso_text key = {0}, value = {0}, packed = {0};
-    put_member(&key, "{\"ts\":", cts);
+    put_member(&key, "{\"ts\":", bootstrap ? 1 : cts);
     if (row) {
         put(&key, ",\"scm\":");
         put_json(&key, row->database);
         put(&key, ",\"tbl\":");
         put_json(&key, row->table);
-        put(&key, ",\"t\":1}");
-        put(&value, "{");
+        put(&key, bootstrap ? ",\"t\":2}" : ",\"t\":1}");
+        put(&value, bootstrap ? "{\"q\":\"" : "{");
+        if (bootstrap) {
+            put_create(&value, row);
+            put(&value, "\",\"t\":3");
+        }
         if (row->after.data)
             put_columns(&value, "\"u\":", row->id, row->after);
         if (row->after.data && row->before.data)
@@ -192,10 +248,12 @@ static void simple(const struct feed_ticdc_row *row, uint64_t cts, bool bootstra
     put(text, ",\"table\":");
     put_json(text, row->table);
     if (bootstrap) {
-        put(text, ",\"tableID\":1,\"version\":4,\"columns\":[" COLUMN("id") "," COLUMN("v"));
+        put(text, ",\"tableID\":1,\"version\":4,\"columns\":[");
+        put(text, is_composite(row) ? COLUMN("m") "," COLUMN("z") "," COLUMN("a") : COLUMN("id"));
+        put(text, "," COLUMN("v"));
         put(text, row->cells ? "," COLUMN("w") : "");
-        put(text, "],\"indexes\":[{\"name\":\"primary\",\"unique\":true,"
-                  "\"primary\":true,\"nullable\":false,\"columns\":[\"id\"]}]}}");
+        put(text, "],\"indexes\":[{\"name\":\"primary\",\"unique\":true,\"primary\":true,\"nullable\":false,\"columns\":[");
+        put(text, is_composite(row) ? "\"z\",\"a\",\"m\"]}]}}" : "\"id\"]}]}}");
         return;
     }
     put(text, ",\"tableID\":1,\"type\":\"");
@@ -336,29 +394,31 @@ static void avro(const struct feed_ticdc_row *row, uint64_t cts, struct feed_tic
 
 /* ---- debezium ---- */
 
-static void debezium(const struct feed_ticdc_row *row, uint64_t cts, const char *compression,
+static void debezium(const struct feed_ticdc_row *row, uint64_t cts, bool bootstrap, const char *compression,
                      struct feed_ticdc_message *message)
 {
     static const struct iso_bytes nothing = {(const uint8_t *)"", 0};
     struct iso_text key = {0}, value = {0};
     put(&key, "{\"payload\":{");
-    if (row) {
-        put(&key, "\"id\":");
-        put_json(&key, row->id);
-    }
+    if (row)
+        put_identity(&key, row->id, by_table, "\":", "");
     put(&key, "}}");
     put(&value,
         "{\"payload\":{\"source\":{\"version\":\"2.4.0.Final\",\"connector\":\"TiCDC\",\"name\":\"c1\",\"ts_ms\":1,\"snapshot\":\"false\",\"db\":");
     put_json(&value, row ? row->database : nothing);
     put(&value, ",\"table\":");
     put_json(&value, row ? row->table : nothing);
-    put_member(&value, ",\"server_id\":0,\"gtid\":null,\"commit_ts\":", cts);
+    put_member(&value, ",\"server_id\":0,\"gtid\":null,\"commit_ts\":", bootstrap ? 1 : cts);
     if (row && row->sts)
         put_member(&value, ",\"start_ts\":", row->sts);
-    put(&value, ",\"cluster_id\":\"c1\"},\"ts_ms\":1,\"transaction\":null,\"op\":\"");
-    put(&value, !row ? "m" : type_of(row, "c", "u", "d"));
+    put(&value, ",\"cluster_id\":\"c1\"},\"ts_ms\":1,");
+    put(&value, bootstrap ? "\"ddl\":\"" : "\"transaction\":null,\"op\":\"");
+    if (bootstrap)
+        put_create(&value, row);
+    else
+        put(&value, !row ? "m" : type_of(row, "c", "u", "d"));
     put(&value, "\"");
-    if (row) {
+    if (row && !bootstrap) {
         put(&value, ",\"before\":");
         put_row(&value, row->id, row->before);
         put(&value, ",\"after\":");
@@ -418,9 +478,9 @@ bool feed_ticdc_encode(const char *format, const char *compression, const struct
 {
     struct iso_text text = {0};
     if (!strcmp(format, "open-protocol"))
-        open(row, cts, compression, message);
+        open(row, cts, bootstrap, compression, message);
     else if (!strcmp(format, "debezium"))
-        debezium(row, cts, compression, message);
+        debezium(row, cts, bootstrap, compression, message);
     else if (!strcmp(format, "avro"))
         avro(row, cts, message);
     else if (!strcmp(format, "simple"))
@@ -430,7 +490,7 @@ bool feed_ticdc_encode(const char *format, const char *compression, const struct
     else if (!strcmp(format, "csv"))
         csv(row, cts, &text);
     else if (!strcmp(format, "canal-json"))
-        canal(row, cts, &text);
+        canal(row, cts, bootstrap, &text);
     else
         return false;
     if (text.used)

@@ -45,7 +45,8 @@ static void keys_of_debezium(void **state)
     static const char key
         [] = "{\"payload\":{\"id\":1}}",
      value[] =
-         "{\"payload\":{\"source\":{\"commit_ts\":9,\"db\":\"db\",\"table\":\"t\"},\"op\":\"c\",\"after\":{\"id\":1,\"v\":1}}}";
+         "{\"payload\":{\"source\":{\"commit_ts\":9,\"db\":\"db\",\"table\":\"t\"},\"op\":\"c\",\"after\":{\"id\":1,\"v\":1}},"
+         "\"schema\":{\"fields\":[{\"field\":\"after\",\"fields\":[{\"field\":\"v\"}]}]}}";
     struct decoding decoding;
     struct iso_text packed = {0}, packed_key = {0};
     start(&decoding, "debezium", "snappy");

@@ -21,7 +21,7 @@ static const char *say(struct decoding *decoding, const char *stamps, const char
     char text[2048];
     snprintf(
         text, sizeof text,
-        "{\"schema\":{\"type\":\"struct\",\"fields\":[{}]},\"payload\":{\"source\":{\"version\":\"2.4.0.Final\",\"connector\":\"TiCDC\","
+        "{\"schema\":{\"type\":\"struct\",\"fields\":[{\"field\":\"after\",\"fields\":[{\"field\":\"id\"},{\"field\":\"v\"}]}]},\"payload\":{\"source\":{\"version\":\"2.4.0.Final\",\"connector\":\"TiCDC\","
         "\"name\":\"c1\",\"ts_ms\":1,\"snapshot\":\"false\",\"db\":\"db\",\"table\":\"t\",\"gtid\":null,%s\"cluster_id\":\"c1\"},"
         "\"ts_ms\":2,\"transaction\":null,%s}}",
         stamps, members);

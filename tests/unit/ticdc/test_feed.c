@@ -137,7 +137,7 @@ static void take(struct changes *found, const struct iso_events *events, uint64_
         struct change change = {.cts = event->cts.physical,
                                 .sts = event->flags & ISO_EVENT_HAS_STS ? event->sts.physical : 0};
         uint64_t *watermark = &watermarks[iso_origin_input(event->origin)];
-        if (event->type == ISO_EVENT_IGNORED)
+        if (event->type == ISO_EVENT_IGNORED || event->type == ISO_EVENT_SCHEMA)
             continue;
         if (event->type == ISO_EVENT_WATERMARK) {
             *watermark = event->cts.physical > *watermark ? event->cts.physical : *watermark;
