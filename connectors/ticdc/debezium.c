@@ -210,7 +210,8 @@ static void take_schema(struct ticdc *ticdc, const struct envelope *envelope)
 {
     struct debezium_state *state = ticdc->state;
     size_t length = envelope->table.length;
-    struct debezium_schema *schema = &state->schemas[length ? (length ^ (unsigned char)envelope->table.at[length - 1]) % SCHEMAS : 0];
+    struct debezium_schema *schema =
+        &state->schemas[length ? (length ^ (unsigned char)envelope->table.at[length - 1]) % SCHEMAS : 0];
     state->schema = schema;
     debezium_schema_take(schema, &ticdc->json);
 }

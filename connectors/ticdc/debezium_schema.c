@@ -208,7 +208,8 @@ static bool set_decimal(const struct said *said, struct ticdc *ticdc, struct iso
     if (!said->defined || (bracket && sscanf(bracket, "(%d ,%d", &precision, &scale) < 1) || precision > DIGITS_MOST ||
         scale < 0 || scale > precision)
         return false;
-    double number = cell->kind == ISO_CELL_INTEGER ? cell->negative ? -(double)(0 - cell->bits) : (double)cell->bits : 0;
+    double number =
+        cell->kind == ISO_CELL_INTEGER ? cell->negative ? -(double)(0 - cell->bits) : (double)cell->bits : 0;
     char digits[ROOM], *room = ticdc_room(ticdc, ROOM);
     if (cell->kind == ISO_CELL_NUMBER) {
         if (cell->length >= sizeof digits)
@@ -292,7 +293,8 @@ static bool set_value(const struct said *said, struct ticdc *ticdc, struct iso_c
         if (cell->kind == ISO_CELL_NUMBER)
             ticdc_set_text(cell, is_of(said, "float") ? TICDC_FLOAT : TICDC_DOUBLE,
                            (struct iso_json_text){cell->text, cell->length});
-    } else if (cell->kind == ISO_CELL_INTEGER && cell->negative && memmem(said->type.at, said->type.length, "unsigned", 8)) {
+    } else if (cell->kind == ISO_CELL_INTEGER && cell->negative &&
+               memmem(said->type.at, said->type.length, "unsigned", 8)) {
         cell->negative = false; /* above 2^63 */
     }
     if (cell->value.kind <= ISO_VALUE_INTEGER_64 || cell->value.kind == ISO_VALUE_JSON)

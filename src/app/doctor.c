@@ -4,14 +4,16 @@
 #include "app/commands.h"
 #include "base/memory.h"
 #include "base/shown.h"
+#include "bytes/input.h"
 #include "database/database.h"
+#include "doctor/changefeed.h"
 #include "doctor/doctor.h"
 #include "iso/version.h"
 #include "run/consume.h"
 
 struct doctor_command {
     struct app_texts tables, properties;
-    const char *prefix, *publication, *slot, *history;
+    const char *prefix, *publication, *slot, *history, *changefeed;
     bool json, quiet;
     uint64_t threads;
 };
@@ -30,6 +32,9 @@ static const struct app_option options[] = {
                  "PostgreSQL: the connector's publication; by default dbz_publication, or\n"
                  "the one that there is."),
     APP_ROW_TEXT("slot", "NAME", PLACE(slot), "PostgreSQL: its replication slot; by default the one that is in use."),
+    APP_ROW_TEXT("changefeed", "FILE", PLACE(changefeed),
+                 "TiDB: instead of a URL, a file with TiCDC's sink URI or the changefeed's\n"
+                 "configuration: which of its options lose what a check needs."),
     APP_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
                   "A property of librdkafka, or the name of a file of them, as\n"
                   "bootstrap.servers=HOST:PORT: topics and records are looked at, too.",
@@ -115,6 +120,16 @@ static void print_json(struct app *app, const struct iso_doctor_report *report)
     iso_output_text(&app->out, "}\n");
 }
 
+static enum iso_status finish(struct app *app, const struct doctor_command *command, struct iso_doctor_report *report)
+{
+    if (command->json)
+        print_json(app, report);
+    else
+        print_text(app, command, report);
+    return iso_doctor_count(report, ISO_DOCTOR_WRONG) + iso_doctor_count(report, ISO_DOCTOR_WEAK) ? ISO_UNDECIDED
+                                                                                                  : ISO_OK;
+}
+
 static enum iso_status examine(struct app *app, const struct doctor_command *command, const char *url)
 {
     struct iso_kafka_properties properties = {0};
@@ -130,14 +145,36 @@ static enum iso_status examine(struct app *app, const struct doctor_command *com
     enum iso_status status = app_properties(&properties, &command->properties, &app->error);
     if (status == ISO_OK)
         status = iso_doctor(&looked, &report, &app->error);
-    if (status == ISO_OK && command->json)
-        print_json(app, &report);
-    else if (status == ISO_OK)
-        print_text(app, command, &report);
-    if (status == ISO_OK && iso_doctor_count(&report, ISO_DOCTOR_WRONG) + iso_doctor_count(&report, ISO_DOCTOR_WEAK))
-        status = ISO_UNDECIDED;
+    if (status == ISO_OK)
+        status = finish(app, command, &report);
     iso_doctor_report_release(&report);
     iso_kafka_properties_release(&properties);
+    return status;
+}
+
+static enum iso_status examine_changefeed(struct app *app, const struct doctor_command *command)
+{
+    enum { MOST = 1 << 20 };
+    struct iso_doctor_report report = {0};
+    struct iso_text text = {0};
+    struct iso_input *input;
+    size_t length = 0;
+    if (iso_input_open(&input, command->changefeed, &app->error) != ISO_OK)
+        return app->error.status;
+    enum iso_status status = iso_input_read(input, iso_text_reserve(&text, MOST), MOST - 1, &length, &app->error);
+    iso_input_free(input);
+    if (status == ISO_OK) {
+        text.bytes[length] = 0;
+        status =
+            iso_doctor_changefeed(text.bytes, &report)
+                ? finish(app, command, &report)
+                : iso_error_set(&app->error, ISO_BAD_INPUT,
+                                "%s: expected a sink URI as kafka://HOST:PORT/TOPIC?protocol=.., or a changefeed's "
+                                "configuration with a protocol",
+                                command->changefeed);
+    }
+    iso_text_release(&text);
+    iso_doctor_report_release(&report);
     return status;
 }
 
@@ -147,11 +184,12 @@ static enum iso_status run_doctor(struct app *app, int count, char **arguments)
     struct app_texts urls = {0};
     bool done;
     enum iso_status status = app_parse(app, count, arguments, &command, &urls, &done);
-    if (status == ISO_OK && !done && urls.count != 1)
+    if (status == ISO_OK && !done && urls.count != (command.changefeed ? 0 : 1))
         status = iso_error_set(&app->error, ISO_BAD_INPUT,
-                               "expected one URL: postgresql://HOST:PORT/DATABASE or mysql://HOST:PORT/DATABASE");
+                               "expected one URL: postgresql://HOST:PORT/DATABASE or mysql://HOST:PORT/DATABASE (or "
+                               "--changefeed FILE alone)");
     if (status == ISO_OK && !done)
-        status = examine(app, &command, urls.items[0]);
+        status = command.changefeed ? examine_changefeed(app, &command) : examine(app, &command, urls.items[0]);
     app_texts_release(&command.tables);
     app_texts_release(&command.properties);
     app_texts_release(&urls);

@@ -520,8 +520,8 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
         it->flags |= JOIN_ROW_AFTER;
     } else {
         join->stats.unknown_values++;
-        it->after = iso_value_unknown(&join->texts.atoms, event->unknown ? (enum iso_unjudged)event->unknown
-                                                                          : ISO_UNJUDGED_UNKNOWN_VALUE);
+        it->after = iso_value_unknown(&join->texts.atoms,
+                                      event->unknown ? (enum iso_unjudged)event->unknown : ISO_UNJUDGED_UNKNOWN_VALUE);
     }
     it->flags |= is_untouched(join, arrival) ? JOIN_ROW_UNTOUCHED : 0;
     if (event->flags & ISO_EVENT_UNREPORTED || is_anybodys(join, arrival)) {

@@ -196,8 +196,7 @@ static bool is_gone(const struct comparison *comparison, const struct join_row *
 /* Its encoder lost the value: nothing says whether it is the client's. */
 static bool is_lost(const struct iso_join *join, const struct join_row *row)
 {
-    return !(row->flags & JOIN_ROW_AFTER) &&
-           iso_value_unjudged(&join->texts.atoms, row->after) == ISO_UNJUDGED_LOSSY;
+    return !(row->flags & JOIN_ROW_AFTER) && iso_value_unjudged(&join->texts.atoms, row->after) == ISO_UNJUDGED_LOSSY;
 }
 
 /* What the client wrote; rows of its keys become its own. */

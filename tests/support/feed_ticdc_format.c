@@ -73,8 +73,9 @@ static void put_create(struct iso_text *text, const struct feed_ticdc_row *row)
 {
     put(text, "CREATE TABLE `");
     iso_text_put_bytes(text, row->table.data, row->table.size);
-    put(text, is_composite(row) ? "` (m VARCHAR(99), z VARCHAR(99), a VARCHAR(99), v VARCHAR(99), PRIMARY KEY (z, a, m))"
-                                : "` (id VARCHAR(99) PRIMARY KEY, v VARCHAR(99), w VARCHAR(99) /* of cells */)");
+    put(text, is_composite(row)
+                  ? "` (m VARCHAR(99), z VARCHAR(99), a VARCHAR(99), v VARCHAR(99), PRIMARY KEY (z, a, m))"
+                  : "` (id VARCHAR(99) PRIMARY KEY, v VARCHAR(99), w VARCHAR(99) /* of cells */)");
 }
 
 /* {"id":..,"v":..}, or null. */
@@ -252,7 +253,8 @@ static void simple(const struct feed_ticdc_row *row, uint64_t cts, bool bootstra
         put(text, is_composite(row) ? COLUMN("m") "," COLUMN("z") "," COLUMN("a") : COLUMN("id"));
         put(text, "," COLUMN("v"));
         put(text, row->cells ? "," COLUMN("w") : "");
-        put(text, "],\"indexes\":[{\"name\":\"primary\",\"unique\":true,\"primary\":true,\"nullable\":false,\"columns\":[");
+        put(text,
+            "],\"indexes\":[{\"name\":\"primary\",\"unique\":true,\"primary\":true,\"nullable\":false,\"columns\":[");
         put(text, is_composite(row) ? "\"z\",\"a\",\"m\"]}]}}" : "\"id\"]}]}}");
         return;
     }

@@ -2,6 +2,7 @@
 #include "tests/support/test.h"
 
 #include "base/memory.h"
+#include "doctor/changefeed.h"
 #include "doctor/doctor_private.h"
 
 static void test_findings(void **state)
@@ -53,10 +54,53 @@ static void test_no_database(void **state)
     iso_doctor_report_release(&report);
 }
 
+/* A changefeed's findings, a line each: weight, what, and behind them the command. */
+static const char *changefeed(const char *text)
+{
+    static char told[4096];
+    struct iso_doctor_report report = {0};
+    size_t used = 0;
+    bool said = iso_doctor_changefeed(text, &report);
+    told[0] = 0;
+    for (uint32_t i = 0; i < report.count; i++)
+        used += (size_t)snprintf(told + used, sizeof told - used, "%s %s\n",
+                                 iso_doctor_weight_name(report.findings[i].weight), report.findings[i].about);
+    snprintf(told + used, sizeof told - used, "%.*s", said ? (int)report.watch.used : 7,
+             !said               ? "nothing"
+             : report.watch.used ? report.watch.bytes
+                                 : "");
+    iso_doctor_report_release(&report);
+    return told;
+}
+
+static void test_changefeed(void **state)
+{
+    (void)state;
+    assert_string_equal(changefeed("kafka://localhost:9092/shop?protocol=canal-json&enable-tidb-extension=true\n"),
+                        "isochron watch --source ticdc:shop,format=canal-json --source history:CLIENTS");
+    assert_string_equal(changefeed("kafka://localhost:9092/shop?protocol=canal-json"),
+                        "wrong canal-json: enable-tidb-extension is not true\n"
+                        "isochron watch --source ticdc:shop,format=canal-json --source history:CLIENTS");
+    assert_string_equal(
+        changefeed("sink-uri = \"kafka://h:1/t?protocol=debezium\"\n[sink]\nprotocol = 'avro' # the URI counts\n"
+                   "enable-tidb-extension = true\n[sink.debezium]\noutput-old-value = false\n"
+                   "[sink.kafka-config.large-message-handle]\nlarge-message-handle-option = \"claim-check\"\n"
+                   "large-message-handle-compression = \"lz4\"\n"),
+        "note debezium: debezium-include-start-ts is not true\nweak debezium: output-old-value is false\n"
+        "weak debezium: large-message-handle-option is claim-check\n"
+        "isochron watch --source ticdc:t,format=debezium,compression=lz4 --source history:CLIENTS");
+    assert_string_equal(changefeed("s3://bucket/prefix?protocol=csv\n[sink.csv]\ninclude-commit-ts = true\n"),
+                        "weak csv: output-old-value is not true\n"
+                        "isochron watch --source ticdc:prefix,format=csv,schema=FILE --source history:CLIENTS");
+    assert_string_equal(changefeed("kafka://h:1/t?protocol=maxwell"), "wrong protocol=maxwell\n");
+    assert_string_equal(changefeed("kafka://h:1/t"), "wrong no protocol is set\n");
+    assert_string_equal(changefeed("# nothing\n[filter]\nrules = ['*.*']\n"), "nothing");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_findings), cmocka_unit_test(test_command),
-                                       cmocka_unit_test(test_no_database)};
+                                       cmocka_unit_test(test_no_database), cmocka_unit_test(test_changefeed)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
