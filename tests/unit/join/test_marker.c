@@ -69,7 +69,7 @@ static void resolves_unknown_outcomes(void **state)
     join_bench_open(&bench, &ticdc);
     join_bench_record(&bench, "{'tid':'a','sid':1,'sts':3,'status':'unknown','ops':[{'t':'w','k':'p/1','v':7}]}");
     join_bench_record(&bench, "{'tid':'b','sid':2,'sts':3,'status':'unknown','ops':[{'t':'w','k':'p/2','v':7}]}");
-    join_bench_record(&bench, "{'tid':'c','sid':3,'sts':3,'status':'unknown','ops':[{'t':'d','k':'p/3'}]}");
+    join_bench_record(&bench, "{'tid':'c','sid':3,'sts':3,'status':'unknown','ops':[{'t':'d','k':'q/3'}]}");
     join_bench_steps(&bench);
     take_marked(&bench, 5, "p/1", "7", "a");
     END(&bench);
@@ -102,11 +102,11 @@ static void tells_transactions_of_one_timestamp_apart(void **state)
     join_bench_record(&bench, "{'tid':'a','sid':1,'sts':3,'ops':[{'t':'w','k':'p/1','v':7}]}");
     take_marked(&bench, 5, "p/1", "7", "a");
     take_marked(&bench, 5, "p/2", "8", "b");
-    join_bench_record(&bench, "{'tid':'b','sid':2,'sts':3,'ops':[{'t':'w','k':'p/2','v':9},{'t':'d','k':'p/3'}]}");
+    join_bench_record(&bench, "{'tid':'b','sid':2,'sts':3,'ops':[{'t':'w','k':'p/2','v':9},{'t':'d','k':'q/3'}]}");
     iso_join_advance(bench.join, 5, 0);
-    STEPS(&bench, "add b[3,5]{w:p/2=9,d:p/3} value b p/2 9>8 probe missing b p/3=-@4 add a[3,5]{w:p/1=7} watermark 5");
+    STEPS(&bench, "add b[3,5]{w:p/2=9,d:q/3} value b p/2 9>8 probe missing b q/3=-@4 add a[3,5]{w:p/1=7} watermark 5");
     join_bench_record(&bench, "{'tid':'a','sid':1,'sts':3,'ops':[{'t':'w','k':'p/1','v':7}]}");
-    join_bench_record(&bench, "{'tid':'b','sid':2,'sts':3,'ops':[{'t':'w','k':'p/2','v':9},{'t':'d','k':'p/3'}]}");
+    join_bench_record(&bench, "{'tid':'b','sid':2,'sts':3,'ops':[{'t':'w','k':'p/2','v':9},{'t':'d','k':'q/3'}]}");
     END(&bench);
     STEPS(&bench, "");
     assert_int_equal(stats_of(&bench).record_repeats, 2);
