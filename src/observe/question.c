@@ -14,7 +14,7 @@ static const char ask_xid[] = "SELECT pg_catalog.pg_current_xact_id_if_assigned(
 
 /* What this session sees otherwise than others: its temporary relations, and statements that SQL prepared. */
 static const char ask_view[] =
-    "SELECT (%s), pg_catalog.pg_my_temp_schema() <> 0 AND EXISTS (SELECT 1 FROM pg_catalog.pg_class"
+    "SELECT %s, pg_catalog.pg_my_temp_schema() <> 0 AND EXISTS (SELECT 1 FROM pg_catalog.pg_class"
     " WHERE relnamespace = pg_catalog.pg_my_temp_schema()),"
     " pg_catalog.current_setting('extra_float_digits'), pg_catalog.current_setting('bytea_output'),"
     " EXISTS (SELECT 1 FROM pg_catalog.pg_prepared_statements WHERE from_sql)";
@@ -48,7 +48,7 @@ static bool is_worth_asking(const struct plan_statement *statement)
                                              statement->table_count && !statement->reason);
 }
 
-static void ask_what_is_seen(struct observed *observed, struct iso_text *before);
+static void ask_what_is_seen(struct observed *observed, bool with_generation, struct iso_text *before);
 
 /* One question confirms what all sessions of a database recorded before it. */
 static bool is_check_due(const struct observed *observed)
@@ -60,18 +60,26 @@ static bool is_check_due(const struct observed *observed)
 void observed_ask_at_end(struct observed *observed, struct iso_text *before)
 {
     if (observed->held_at && observed->status == 'I' && observed->catalog && !observed->is_standby && may_ask(observed))
-        ask_what_is_seen(observed, before);
+        ask_what_is_seen(observed, true, before);
 }
 
-static void ask_what_is_seen(struct observed *observed, struct iso_text *before)
+static void ask_what_is_seen(struct observed *observed, bool with_generation, struct iso_text *before)
 {
+    bool is_idle = observed->status == 'I';
+    struct iso_text query = {0}, generation = {0};
     observed->asked_at = observe_nanoseconds();
-    if (observed->status == 'I')
+    if (is_idle && with_generation)
         observed->database->check_at = observed->asked_at;
-    struct iso_text query = {0};
-    iso_text_format(&query, ask_view, catalog_generation_query);
+    /* Without an xid a transaction has changed nothing; what others changed is found when its record is confirmed. */
+    iso_text_format(&generation,
+                    is_idle ? "(%s)"
+                            : "CASE WHEN pg_catalog.pg_current_xact_id_if_assigned() IS NOT NULL THEN (%s) END",
+                    catalog_generation_query);
+    iso_text_put_bytes(&generation, "", 1);
+    iso_text_format(&query, ask_view, with_generation ? generation.bytes : "NULL");
     iso_text_put_bytes(&query, "", 1);
     put_question(observed, QUESTION_VIEW, query.bytes, before);
+    iso_text_release(&generation);
     iso_text_release(&query);
 }
 
@@ -85,10 +93,11 @@ void observed_ask_before(struct observed *observed, const struct text *text, str
     if (!observed->catalog || observed->is_standby || !may_ask(observed))
         return;
     observed_settle(observed, false);
-    bool is_idle = observed->status == 'I', may_see = is_idle || (observed->status == 'T' && transaction->saw_snapshot);
+    bool is_idle = observed->status == 'I', is_due = is_check_due(observed);
+    bool may_see = is_idle || (observed->status == 'T' && transaction->saw_snapshot);
     if ((observed->is_dirty && may_see && statement && is_worth_asking(statement)) ||
-        (observed->held_at && is_idle && is_check_due(observed)))
-        ask_what_is_seen(observed, before);
+        (observed->held_at && is_idle && is_due))
+        ask_what_is_seen(observed, is_due || !is_idle, before);
     if (transaction->state != TRANSACTION_OPEN || observed->status != 'T')
         return;
     if (!transaction->saw_snapshot) /* then it has written nothing either */
@@ -157,12 +166,13 @@ static void take_spelling(struct observed *observed)
 
 static void take_view(struct observed *observed)
 {
-    if (observed->status == 'I') {
+    bool has_generation = *observed->answer[0];
+    if (observed->status == 'I' && has_generation) {
         observed->database->check_cost = observe_nanoseconds() - observed->asked_at;
         observe_confirmed(observed->world->shared, observed->database, observed->asked_at, observed->answer[0]);
         observed_settle(observed, false);
     }
-    if (!observed->catalog || strcmp(observed->answer[0], observed->catalog->generation) != 0) {
+    if (!observed->catalog || (has_generation && strcmp(observed->answer[0], observed->catalog->generation) != 0)) {
         observed->database->is_stale = true; /* and the session is asked again once there is a new one */
         return;
     }

@@ -1,7 +1,5 @@
 #include "observe/shape.h"
 
-#include <stdlib.h>
-
 #include "base/memory.h"
 
 enum { DEPTH_MOST = 200 };
@@ -13,179 +11,50 @@ struct look {
     bool groups_by_sets;
 };
 
-/* ---- the lists: sorted, for bsearch ---- */
+/* ---- the lists: a blank before and behind each name ---- */
 
 /* No set of rows, no effect, and the same for every session but for the time. */
-static const char *const functions[] = {"abs",
-                                        "age",
-                                        "array_agg",
-                                        "array_append",
-                                        "array_length",
-                                        "array_position",
-                                        "array_prepend",
-                                        "array_remove",
-                                        "array_to_string",
-                                        "ascii",
-                                        "avg",
-                                        "bit_length",
-                                        "bool_and",
-                                        "bool_or",
-                                        "btrim",
-                                        "cardinality",
-                                        "ceil",
-                                        "ceiling",
-                                        "char_length",
-                                        "character_length",
-                                        "chr",
-                                        "clock_timestamp",
-                                        "coalesce",
-                                        "concat",
-                                        "concat_ws",
-                                        "count",
-                                        "cume_dist",
-                                        "current_database",
-                                        "current_schema",
-                                        "current_setting",
-                                        "date_part",
-                                        "date_trunc",
-                                        "decode",
-                                        "dense_rank",
-                                        "div",
-                                        "encode",
-                                        "every",
-                                        "exp",
-                                        "extract",
-                                        "first_value",
-                                        "floor",
-                                        "format",
-                                        "greatest",
-                                        "initcap",
-                                        "isfinite",
-                                        "json_agg",
-                                        "json_array_length",
-                                        "json_build_array",
-                                        "json_build_object",
-                                        "json_extract_path",
-                                        "json_extract_path_text",
-                                        "json_object_agg",
-                                        "json_typeof",
-                                        "jsonb_agg",
-                                        "jsonb_array_length",
-                                        "jsonb_build_array",
-                                        "jsonb_build_object",
-                                        "jsonb_exists",
-                                        "jsonb_extract_path",
-                                        "jsonb_extract_path_text",
-                                        "jsonb_object_agg",
-                                        "jsonb_set",
-                                        "jsonb_typeof",
-                                        "lag",
-                                        "last_value",
-                                        "lead",
-                                        "least",
-                                        "left",
-                                        "length",
-                                        "like_escape",
-                                        "ln",
-                                        "localtimestamp",
-                                        "log",
-                                        "lower",
-                                        "lpad",
-                                        "ltrim",
-                                        "make_date",
-                                        "make_interval",
-                                        "max",
-                                        "md5",
-                                        "min",
-                                        "mod",
-                                        "now",
-                                        "nth_value",
-                                        "ntile",
-                                        "nullif",
-                                        "num_nonnulls",
-                                        "num_nulls",
-                                        "octet_length",
-                                        "overlay",
-                                        "pg_backend_pid",
-                                        "pg_get_serial_sequence",
-                                        "pg_is_in_recovery",
-                                        "pg_typeof",
-                                        "position",
-                                        "power",
-                                        "quote_ident",
-                                        "quote_literal",
-                                        "random",
-                                        "rank",
-                                        "regexp_replace",
-                                        "repeat",
-                                        "replace",
-                                        "reverse",
-                                        "right",
-                                        "round",
-                                        "row_number",
-                                        "row_to_json",
-                                        "rpad",
-                                        "rtrim",
-                                        "sign",
-                                        "similar_to_escape",
-                                        "split_part",
-                                        "sqrt",
-                                        "starts_with",
-                                        "statement_timestamp",
-                                        "stddev",
-                                        "stddev_pop",
-                                        "stddev_samp",
-                                        "string_agg",
-                                        "string_to_array",
-                                        "strpos",
-                                        "substr",
-                                        "substring",
-                                        "sum",
-                                        "timezone",
-                                        "to_char",
-                                        "to_date",
-                                        "to_json",
-                                        "to_jsonb",
-                                        "to_number",
-                                        "to_timestamp",
-                                        "to_tsquery",
-                                        "to_tsvector",
-                                        "transaction_timestamp",
-                                        "translate",
-                                        "trunc",
-                                        "ts_rank",
-                                        "upper",
-                                        "var_pop",
-                                        "var_samp",
-                                        "variance",
-                                        "version"};
+static const char functions[] =
+    " "
+    "abs age array_agg array_append array_length array_position array_prepend array_remove array_to_string ascii "
+    "avg bit_length bool_and bool_or btrim cardinality ceil ceiling char_length character_length chr "
+    "clock_timestamp coalesce concat concat_ws count cume_dist current_database current_schema current_setting "
+    "date_part date_trunc decode dense_rank div encode every exp extract first_value floor format greatest "
+    "initcap isfinite json_agg json_array_length json_build_array json_build_object json_extract_path "
+    "json_extract_path_text json_object_agg json_typeof jsonb_agg jsonb_array_length jsonb_build_array "
+    "jsonb_build_object jsonb_exists jsonb_extract_path jsonb_extract_path_text jsonb_object_agg jsonb_set "
+    "jsonb_typeof lag last_value lead least left length like_escape ln localtimestamp log lower lpad ltrim "
+    "make_date make_interval max md5 min mod now nth_value ntile nullif num_nonnulls num_nulls octet_length "
+    "overlay pg_backend_pid pg_get_serial_sequence pg_is_in_recovery pg_typeof position power quote_ident "
+    "quote_literal random rank regexp_replace repeat replace reverse right round row_number row_to_json rpad "
+    "rtrim sign similar_to_escape split_part sqrt starts_with statement_timestamp stddev stddev_pop stddev_samp "
+    "string_agg string_to_array strpos substr substring sum timezone to_char to_date to_json to_jsonb to_number "
+    "to_timestamp to_tsquery to_tsvector transaction_timestamp translate trunc ts_rank upper var_pop var_samp "
+    "variance version ";
 
-static const char *const aggregates[] = {"array_agg",  "avg",      "bool_and",        "bool_or",    "count",
-                                         "every",      "json_agg", "json_object_agg", "jsonb_agg",  "jsonb_object_agg",
-                                         "max",        "min",      "stddev",          "stddev_pop", "stddev_samp",
-                                         "string_agg", "sum",      "var_pop",         "var_samp",   "variance"};
+static const char aggregates[] =
+    " "
+    "array_agg avg bool_and bool_or count every json_agg json_object_agg jsonb_agg jsonb_object_agg max min "
+    "stddev stddev_pop stddev_samp string_agg sum var_pop var_samp variance ";
 
-static const char *const operators[] = {"!=", "!~", "!~*", "!~~", "!~~*", "#>", "#>>", "%",  "&&", "*",  "+",
-                                        "-",  "->", "->>", "/",   "<",    "<=", "<>",  "<@", "=",  ">",  ">=",
-                                        "?",  "?&", "?|",  "@>",  "@@",   "^",  "||",  "~",  "~*", "~~", "~~*"};
+static const char operators[] =
+    " "
+    "!= !~ !~* !~~ !~~* #> #>> % && * + - -> ->> / < <= <> <@ = > >= ? ?& ?| @> @@ ^ || ~ ~* ~~ ~~* ";
 
-static const char *const types[] = {"bit",    "bool",   "bpchar",    "bytea",       "char",    "cidr",    "date",
-                                    "float4", "float8", "inet",      "int2",        "int4",    "int8",    "interval",
-                                    "json",   "jsonb",  "money",     "name",        "numeric", "oid",     "regclass",
-                                    "text",   "time",   "timestamp", "timestamptz", "timetz",  "tsquery", "tsvector",
-                                    "uuid",   "varbit", "varchar"};
+static const char types[] =
+    " "
+    "bit bool bpchar bytea char cidr date float4 float8 inet int2 int4 int8 interval json jsonb money name "
+    "numeric oid regclass text time timestamp timestamptz timetz tsquery tsvector uuid varbit varchar ";
 
-static int compare_names(const void *name, const void *one)
+static bool is_listed(const char *name, const char *list)
 {
-    return strcmp(name, *(const char *const *)one);
-}
-
-#define IS_LISTED(name, list)                                                                                          \
-    (bsearch((name), (list), sizeof(list) / sizeof *(list), sizeof *(list), compare_names) != NULL)
-
-bool shape_is_aggregate(const char *function)
-{
-    return IS_LISTED(function, aggregates);
+    size_t length = strlen(name);
+    if (!length || strchr(name, ' '))
+        return false;
+    for (const char *at = list; (at = strstr(at, name)); at++)
+        if (at[-1] == ' ' && at[length] == ' ')
+            return true;
+    return false;
 }
 
 /* ---- what is found ---- */
@@ -291,7 +160,7 @@ static bool is_fine_operator(struct look *look, size_t count, PgQuery__Node *con
 {
     bool is_qualified = false;
     const char *name = builtin_name(count, names, &is_qualified);
-    if (!name || !IS_LISTED(name, operators))
+    if (!name || !is_listed(name, operators))
         return refuse(look, REASON_OPERATOR, name ? name : "of a schema");
     return is_qualified || add_use(look, PLAN_USE_OPERATOR, NULL, name);
 }
@@ -328,7 +197,7 @@ static bool is_fine_cast(struct look *look, const PgQuery__TypeCast *cast)
     const PgQuery__TypeName *type = cast->type_name;
     bool is_qualified = false;
     const char *name = type ? builtin_name(type->n_names, type->names, &is_qualified) : NULL;
-    if (!name || type->setof || type->pct_type || !IS_LISTED(name, types))
+    if (!name || type->setof || type->pct_type || !is_listed(name, types))
         return refuse(look, REASON_TYPE, name ? name : "of a schema");
     return (is_qualified || add_use(look, PLAN_USE_TYPE, NULL, name)) && is_fine(look, cast->arg);
 }
@@ -344,13 +213,13 @@ static bool is_fine_call(struct look *look, const PgQuery__FuncCall *call)
 {
     bool is_qualified = false;
     const char *name = builtin_name(call->n_funcname, call->funcname, &is_qualified);
-    if (!name || !IS_LISTED(name, functions))
+    if (!name || !is_listed(name, functions))
         return refuse(look, REASON_FUNCTION, name ? name : "of a schema");
     if (call->func_variadic || call->agg_within_group)
         return refuse(look, REASON_FUNCTION, "VARIADIC or WITHIN GROUP");
     if (!is_qualified && !add_use(look, PLAN_USE_FUNCTION, NULL, name))
         return false;
-    look->statement->has_aggregate |= !call->over && look->selects == 1 && IS_LISTED(name, aggregates);
+    look->statement->has_aggregate |= !call->over && look->selects == 1 && is_listed(name, aggregates);
     return all_fine(look, call->n_args, call->args) & all_fine(look, call->n_agg_order, call->agg_order) &
            is_fine(look, call->agg_filter) & is_fine_window(look, call->over);
 }

@@ -14,9 +14,6 @@
 
 enum { SHAPE_TABLES_MOST = 64 };
 
-/* Functions of the list that make one row of many. */
-bool shape_is_aggregate(const char *function);
-
 struct shape {
     const char *name, *why;
 };

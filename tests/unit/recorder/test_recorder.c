@@ -375,6 +375,38 @@ static void says_that_the_stream_knows_the_writes(void **state)
     unlink(path);
 }
 
+/* Right: as they are. Not right: without operations, and what says nothing then is left out. */
+static void records_wait_until_they_are_let_go(void **state)
+{
+    (void)state;
+    char path[TEST_PATH];
+    struct iso_recorder *recorder = open_file(path, NULL);
+    struct iso_recorder_session *session = iso_recorder_session_new(recorder, "s");
+    iso_recorder_hold(session);
+    one_write(session, "1");
+    assert_int_equal(counts(recorder).recorded, 0);
+    iso_recorder_let_go(session, true);
+    assert_int_equal(counts(recorder).recorded, 1);
+    one_write(session, "2");
+    iso_recorder_begin(session);
+    iso_recorder_snapshot(session, "7:8:");
+    iso_recorder_read(session, "t/1", "2");
+    iso_recorder_write(session, "t/2", "3");
+    iso_recorder_xid(session, "8");
+    iso_recorder_commit(session);
+    iso_recorder_let_go(session, false);
+    iso_recorder_let_go(session, true); /* nothing waits */
+    assert_int_equal(counts(recorder).recorded, 2);
+    assert_int_equal(counts(recorder).dropped_refused, 1);
+    iso_recorder_session_free(session);
+    iso_recorder_free(recorder);
+    assert_file(
+        path,
+        "{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"1\"}],\"status\":\"committed\"}\n"
+        "{\"sid\":\"s\",\"tid\":\"s.2\",\"sno\":2,\"ops\":[],\"xid\":\"8\",\"snapshot\":\"7:8:\",\"writes\":\"cdc\","
+        "\"status\":\"committed\"}\n");
+}
+
 static void refuses_what_it_cannot_say(void **state)
 {
     (void)state;
@@ -837,6 +869,7 @@ int main(void)
         cmocka_unit_test(queries_of_no_shape_are_refused),
         cmocka_unit_test(gives_records_in_band),
         cmocka_unit_test(says_that_the_stream_knows_the_writes),
+        cmocka_unit_test(records_wait_until_they_are_let_go),
         cmocka_unit_test(refuses_what_it_cannot_say),
         cmocka_unit_test(what_lingers_is_written_once_somebody_waits_or_half_is_full),
         cmocka_unit_test(a_full_disk_loses_records_and_nothing_else),
