@@ -106,15 +106,36 @@ static void answer(struct iso_join *join)
     }
 }
 
+/* What is not whole yet says nothing of what was before its rows: one that stood before them may be missing. */
+static uint32_t mark_open(struct iso_join *join)
+{
+    uint32_t mark = ++join->counters.marks;
+    for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer) {
+        const struct join_chain *rows = &join->open.list[i].rows;
+        for (uint32_t j = 0, r = rows->first; j < rows->count && !(join->open.list[i].flags & JOIN_COMPLETE);
+             j++, r = join->rows.list[r].next)
+            join->keys.list[join->rows.list[r].key].mark = mark;
+    }
+    return mark;
+}
+
+bool join_start_is_open(const struct iso_join *join, uint32_t table)
+{
+    const struct join_start *start = &join->start;
+    return start->snapshots && start->marks && !start->proven && join->tables.list[table].start != JOIN_START_WHOLE;
+}
+
 /* A snapshot was sent, and a key of it that changed was not in it: its row is lost, or arrived with another table's.
  * Where a statement in front of the change has not been delivered yet, nobody knows. */
 static void report_learned(struct iso_join *join, bool ended)
 {
+    uint32_t open = join->start.learned ? mark_open(join) : 0;
     for (uint32_t key = 0; join->start.learned && key < join->keys.names.key_count; key++) {
         const struct join_key *state = &join->keys.list[key];
         if (state->initial != JOIN_INITIAL_LEARNED)
             continue;
-        bool excused = varies(join, key) || join_was_replaced(join, key) ||
+        bool excused = varies(join, key) || join_was_replaced(join, key) || state->mark == open ||
+                       join_start_is_open(join, state->of_table) ||
                        (!ended && join_log_lacks_statement(join, state->first));
         join->keys.list[key].initial = JOIN_INITIAL_DELIVERED;
         join->start.learned--;
@@ -131,6 +152,7 @@ void join_check_start(struct iso_join *join, bool ended)
         return;
     check_lanes(join, &begun, &all_beyond);
     start->complete = all_beyond || ended;
+    start->proven = all_beyond;
     start->begun |= begun || ended;
     if (!start->complete)
         return;
@@ -185,6 +207,29 @@ static void set_initial(struct iso_join *join, uint32_t key, enum join_initial h
     state->initial = (uint8_t)how;
 }
 
+/* A row of the table's first snapshot. */
+static void note_table(struct iso_join *join, uint32_t number, const struct iso_event *event)
+{
+    struct join_table *table = &join->tables.list[number];
+    bool ends = event->flags & (ISO_EVENT_TABLE_ENDS | ISO_EVENT_SNAPSHOT_ENDS);
+    if (event->type == ISO_EVENT_CELL || event->flags & ISO_EVENT_INCREMENTAL)
+        return;
+    join->start.marks |= (event->flags & ISO_EVENT_TABLE_ENDS) != 0;
+    if (ends)
+        table->start = JOIN_START_WHOLE;
+    else if (table->start < JOIN_START_ROWS)
+        table->start++;
+}
+
+void join_unlearn(struct iso_join *join, uint32_t key)
+{
+    if (join->keys.list[key].initial != JOIN_INITIAL_LEARNED)
+        return;
+    set_initial(join, key, JOIN_INITIAL_DELIVERED);
+    join_emit_table_version(join, key, iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_INCOMPLETE),
+                            ISO_JOIN_START + 1, UINT64_MAX);
+}
+
 void join_learn_initial(struct iso_join *join, uint32_t key, const struct iso_event *event, const struct join_row *row)
 {
     struct join_key *state = &join->keys.list[key];
@@ -222,6 +267,7 @@ void join_take_initial(struct iso_join *join, const struct iso_history *block, c
 {
     struct join_key *state = &join->keys.list[key];
     bool known = event->flags & ISO_EVENT_HAS_AFTER;
+    note_table(join, state->of_table, event);
     if (state->was_changed && state->initial != JOIN_INITIAL_LEARNED) {
         take_again(join, block, event, key);
         return;

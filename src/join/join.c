@@ -357,6 +357,9 @@ void iso_join_stats(const struct iso_join *join, struct iso_join_stats *stats)
 {
     *stats = join->stats;
     stats->start_complete = join->start.complete || !join->capability->positions;
+    stats->open_tables = 0;
+    for (uint32_t i = 0; i < join->tables.count; i++)
+        stats->open_tables += join->tables.list[i].start == JOIN_START_ROWS && join_start_is_open(join, i);
     stats->start_known = join->start.snapshots || !join->capability->positions;
     stats->waiting_transactions = join->open.waiting;
     stats->waiting_records = join->records.waiting + join->log.waiting;

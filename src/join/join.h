@@ -199,6 +199,7 @@ struct iso_join_stats {
     uint64_t waiting_transactions, waiting_records, waiting_rows, oldest_ms; /* now */
     uint64_t waiting_row_events, waiting_reads; /* the same, counted one by one: iso_join_count_waiting */
     uint64_t oldest_record_ms;                  /* of those that are not of aborted transactions; as the two before */
+    uint64_t open_tables;                       /* now: of their first snapshot rows came, and not the last one */
     bool start_complete, start_known; /* nothing of the state before the stream will arrive; a snapshot said it */
 };
 
@@ -238,6 +239,9 @@ void iso_join_left_behind(struct iso_join *join, uint32_t input, bool left_behin
 
 /* At the end: a read above this position that differs from what came waits for what did not (join/extent.h). */
 uint64_t iso_join_sure(const struct iso_join *join);
+
+/* Whether rows that the key's table had at first may not have come: who finds one that no change explains waits. */
+bool iso_join_start_is_open(const struct iso_join *join, const struct iso_atoms *atoms, iso_atom key);
 
 /* Whether no other input of those is waited for that has not come as far as this one. */
 bool iso_join_delays_others(const struct iso_join *join, uint32_t input);

@@ -237,6 +237,10 @@ void join_ask_initial(struct iso_join *join, uint32_t key);
 /* The first change of the key that arrived. */
 void join_learn_initial(struct iso_join *join, uint32_t key, const struct iso_event *event, const struct join_row *row);
 void join_note_start(struct iso_join *join, uint32_t input, const struct iso_event *event);
+/* Nothing said that all rows that the table had at first have come. */
+bool join_start_is_open(const struct iso_join *join, uint32_t table);
+/* What a transaction's before image said of the key's state before the stream proves nothing. */
+void join_unlearn(struct iso_join *join, uint32_t key);
 void join_check_start(struct iso_join *join, bool ended); /* whether it is complete now */
 
 /* adopt.c: what a client wrote without listing it */

@@ -64,6 +64,9 @@ struct join_texts {
 
 enum join_coverage { JOIN_NOT_ASKED, JOIN_COVERED, JOIN_UNCOVERED };
 
+/* What came of a table's first snapshot. One row may be all: that of the first table is marked as the first alone. */
+enum join_table_start { JOIN_START_UNSEEN, JOIN_START_ONE, JOIN_START_ROWS, JOIN_START_WHOLE };
+
 struct join_table {
     iso_atom name;               /* of `keys`: what stands in a key before the first '/' */
     uint8_t coverage;            /* enum join_coverage */
@@ -72,6 +75,7 @@ struct join_table {
     bool has_rows;               /* rows of it arrive all the same */
     bool is_column, varies;      /* not all rows of its table have the column */
     uint8_t cells;               /* enum join_coverage: whether its columns are cells */
+    uint8_t start;               /* enum join_table_start */
     uint32_t lacks;              /* the mark of the incomplete transaction that lacks rows of it (lost.c) */
     uint64_t left_out;           /* clients' operations on its keys that were not judged */
     uint64_t unseen;             /* of a column: those from before anything of it was known */

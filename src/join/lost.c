@@ -232,6 +232,10 @@ void join_lose(struct iso_join *join, uint32_t number, uint32_t of, uint64_t cts
     if (!join_mark_lacking(join, transaction))
         return;
     join->stats.incomplete++;
+    for (uint32_t i = 0, r = transaction->rows.first; cts && i < transaction->rows.count;
+         i++, r = join->rows.list[r].next)
+        if (join_is_lacking(join, join->rows.list[r].key))
+            join_unlearn(join, join->rows.list[r].key);
     if (cts && record && !(record->flags & JOIN_RECORD_TAKES))
         lose_listed(join, record, transaction, behind);
     for (uint32_t table = 0; table < join->tables.count; table++) {

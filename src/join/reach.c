@@ -27,6 +27,23 @@ uint64_t iso_join_sure(const struct iso_join *join)
     return join->extent.sure;
 }
 
+bool iso_join_start_is_open(const struct iso_join *join, const struct iso_atoms *atoms, iso_atom key)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *text = iso_atom_text(atoms, key, buffer, &length);
+    const char *slash = memchr(text, '/', length);
+    size_t name = slash ? (size_t)(slash - text) : length - iso_history_is_header(text, length);
+    for (uint32_t i = 0; i < join->tables.count; i++) {
+        size_t other;
+        char room[ISO_ATOM_TEXT_MAX];
+        const char *table = iso_atom_text(&join->keys.names.atoms, join->tables.list[i].name, room, &other);
+        if (other == name && !memcmp(table, text, name))
+            return join_start_is_open(join, i);
+    }
+    return false;
+}
+
 /* ---- PostgreSQL: what was reached ---- */
 
 static const struct iso_snapshot *reached(const struct join_extent *extent)

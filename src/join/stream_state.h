@@ -58,6 +58,8 @@ struct join_start {
     bool snapshots;   /* rows of a first snapshot have arrived, or its end */
     bool ended;       /* its end has */
     bool complete;    /* nothing of it will arrive any more */
+    bool proven;      /* every partition was read up to behind it, and not only as far as the input goes */
+    bool marks;       /* its sender marks the last row of each table */
     bool begun;       /* every partition has shown its first message: whether there is a snapshot is known */
     uint64_t xid;     /* the least that took one; 0: not known */
     uint32_t asked;   /* keys that are JOIN_INITIAL_ASKED */

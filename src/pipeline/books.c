@@ -58,6 +58,7 @@ void iso_books_waiting_text(const struct iso_books *books, struct iso_text *text
     put_waiting(text, waiting->for_snapshot, " read", " reads", " for the end of the connector's first snapshot");
     put_waiting(text, waiting->for_schema, " read", " reads", " for word that the table was not truncated");
     put_waiting(text, waiting->queries, " query", " queries", " for a watermark or for the outcome of a transaction");
+    put_waiting(text, waiting->tables, " table", " tables", " for the rest of the first snapshot");
     put_waiting(text, waiting->beyond, " read", " reads",
                 " that differ, for changes that may still have been on their way");
 }

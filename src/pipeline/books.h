@@ -64,6 +64,7 @@ struct iso_books {
         uint64_t for_order;         /* transactions, for the search for an order of all */
         uint64_t for_schema;        /* reads of nothing, for word that their table was not truncated */
         uint64_t queries;           /* for a watermark, or for such an outcome */
+        uint64_t tables;            /* for the rest of the first snapshot: its sender marks the end of each */
         uint64_t beyond;            /* reads that differ from what came, for what did not (pipeline/lost.c) */
         uint64_t of_records, total; /* reads of those records; all of these */
         uint64_t records_ms, rows_ms, reads_ms; /* how long the oldest of these has waited */

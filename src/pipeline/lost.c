@@ -13,6 +13,16 @@ uint64_t pipeline_beyond_id(const struct iso_atoms *atoms, iso_atom tid)
     return digest > ID_SET_REMOVED ? digest : digest + 2;
 }
 
+/* Whether it found what a row of the first snapshot may have brought that did not come. */
+static bool may_be_of_start(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+{
+    const struct iso_aion_value *expected = &event->expected;
+    bool none = !expected->is_list && (!expected->count || expected->elements[0] == ISO_ABSENT);
+    return event->axiom == ISO_EXT && event->key_atoms && event->key != ISO_ABSENT &&
+           (event->kind == ISO_AGGREGATE || none) &&
+           iso_join_start_is_open(pipeline->join, event->key_atoms, event->key);
+}
+
 bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
     enum iso_violation_kind kind = event->kind;
@@ -24,7 +34,7 @@ bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_
     if (!is_beyond && pipeline->lost.beyond.count)
         is_beyond =
             id_set_has(&pipeline->lost.beyond, pipeline_beyond_id(event->transaction.atoms, event->transaction.tid));
-    if (!is_beyond)
+    if (!is_beyond && !may_be_of_start(pipeline, event))
         return false;
     pipeline->stats.beyond += event->state == ISO_AION_FINAL;
     return true;

@@ -150,6 +150,7 @@ static void open_waiting(const struct opening *opening)
         .for_snapshot = engine.for_initial,
         .for_schema = opening->pipeline->altered.absent_count,
         .queries = opening->queries_waiting,
+        .tables = opening->join->open_tables,
         .beyond = opening->pipeline->stats.beyond,
         .of_records = opening->join->waiting_reads,
         .records_ms = opening->join->oldest_record_ms,
@@ -157,7 +158,7 @@ static void open_waiting(const struct opening *opening)
         .reads_ms = engine.oldest_ms,
     };
     waiting->total = waiting->records + waiting->rows + waiting->overtaken + waiting->reads + waiting->for_outcome +
-                     waiting->for_snapshot + waiting->for_schema + waiting->queries + waiting->beyond;
+                     waiting->for_snapshot + waiting->for_schema + waiting->queries + waiting->beyond + waiting->tables;
 }
 
 /* ---- whether they balance ---- */
