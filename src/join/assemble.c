@@ -159,8 +159,11 @@ uint32_t join_open(struct iso_join *join, struct join_identity identity, const s
 /* Of the events that END counts, those that have arrived. */
 uint64_t join_events_of(const struct join_transaction *transaction)
 {
-    bool collected = transaction->flags & JOIN_COLLECTED;
-    return (uint64_t)join_messages_of(transaction) + (collected ? transaction->covered_others : transaction->others);
+    uint32_t messages = join_messages_of(transaction);
+    if (!(transaction->flags & JOIN_COLLECTED))
+        return (uint64_t)messages + transaction->others;
+    assert(messages >= transaction->uncovered);
+    return (uint64_t)messages - transaction->uncovered + transaction->covered_others;
 }
 
 void join_check_complete(struct iso_join *join, uint32_t number)
@@ -554,6 +557,7 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
         join_note_value(join, arrival->block, event->table, arrival->key,
                         it->flags & JOIN_ROW_AFTER || join->capability->spans ? it->after : 0);
     join->open.list[number].cells += is_cell;
+    join->open.list[number].uncovered += !is_cell && !join_is_key_covered(join, arrival->key);
     join->stats.rows += !is_cell;
     join->cells.rank = it->rank;
 }

@@ -89,7 +89,8 @@ static uint64_t rows_of(const struct iso_join *join, const struct join_transacti
     return rows;
 }
 
-/* Events of the table, which is not covered any more, are not waited for: what ENDs counted of it goes. */
+/* Events of the table, which is not covered any more, are not waited for: neither what ENDs counted of it nor what came
+ * says whether a transaction is whole. */
 void join_count_uncovered(struct iso_join *join, uint32_t table)
 {
     for (uint32_t i = join->open.oldest, next; i != ISO_NONE; i = next) {
@@ -97,16 +98,16 @@ void join_count_uncovered(struct iso_join *join, uint32_t table)
         const struct join_chain *counted = &transaction->counted;
         uint32_t r = counted->first, left = counted->count;
         next = transaction->newer;
+        transaction->uncovered += (uint32_t)rows_of(join, transaction, table);
         for (; left && join->rows.list[r].key != table; left--)
             r = join->rows.list[r].next;
-        if (!left)
-            continue;
-        struct join_row *entry = &join->rows.list[r];
-        uint64_t came = rows_of(join, transaction, table), waited = entry->ordinal - (came < entry->ordinal ? came : 0);
-        assert(transaction->expected >= waited && transaction->covered_others >= entry->rank);
-        transaction->expected -= waited;
-        transaction->covered_others -= (uint32_t)entry->rank;
-        entry->ordinal = entry->rank = 0;
+        if (left) {
+            struct join_row *entry = &join->rows.list[r];
+            assert(transaction->expected >= entry->ordinal && transaction->covered_others >= entry->rank);
+            transaction->expected -= entry->ordinal;
+            transaction->covered_others -= (uint32_t)entry->rank;
+            entry->ordinal = entry->rank = 0;
+        }
         join_check_complete(join, i);
     }
 }

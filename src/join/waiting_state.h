@@ -69,6 +69,7 @@ struct join_transaction {
     uint64_t committed; /* milliseconds since 1970, as END says; 0: it does not */
     uint32_t dropped;   /* rows that no message is about */
     uint32_t cells;     /* rows that are columns of another one's */
+    uint32_t uncovered; /* rows that messages are about, of tables that are not covered any more */
     uint64_t origin, arrived;
     uint64_t ended; /* the origin of END */
 };
