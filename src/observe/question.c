@@ -33,7 +33,8 @@ static void put_question(struct observed *observed, enum question question, cons
 static bool may_ask(struct observed *observed)
 {
     return observed->is_ready && !observed->count && !observed->in_sequence && !observed->is_lost && !observed->stops &&
-           !observed->copies && !observed_find_portal(observed, question_portal);
+           !observed->copies && !(observed->reads_only && observed->status == 'I') &&
+           !observed_find_portal(observed, question_portal);
 }
 
 static const struct plan_statement *only_statement(const struct text *text)

@@ -241,6 +241,8 @@ static void take_setting(struct observed *observed, const struct wire_piece *pie
         observed->spelling.is_iso = !strncmp(value, "ISO", 3);
     else if (!strcmp(name, "TimeZone"))
         observed->spelling.is_utc = !strcmp(value, "UTC") || !strcmp(value, "Etc/UTC") || !strcmp(value, "GMT");
+    else if (!strcmp(name, "default_transaction_read_only"))
+        observed->reads_only = !strcmp(value, "on");
     else if (!strcmp(name, "in_hot_standby"))
         observed->is_standby = !strcmp(value, "on");
 }

@@ -38,6 +38,10 @@ SELECT 'done';
 END
 [ "$(tail -1 "$work/deferrable")" = done ] && ! grep -q ERROR "$work/deferrable"
 result $? "SERIALIZABLE READ ONLY DEFERRABLE does not wait for a question of the proxy's" || sed 's/^/# /' "$work/deferrable"
+PGOPTIONS="-c default_transaction_isolation=serializable -c default_transaction_read_only=on -c default_transaction_deferrable=on" \
+    timeout 20 psql -qAt -p "$through" postgres -c "SHOW transaction_deferrable" -c "SET default_transaction_deferrable = off" -c "SELECT 'done'" >"$work/deferrable" 2>&1
+[ "$(tr '\n' ' ' <"$work/deferrable")" = "on done " ]
+result $? "nor does a session of which that is the default" || sed 's/^/# /' "$work/deferrable"
 psql -qAt -p "$direct" two -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'" >"$work/null"
 proxy_stop
 result $? "SIGTERM ends it"
