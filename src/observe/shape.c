@@ -189,7 +189,9 @@ static bool is_fine_test(struct look *look, const PgQuery__AExpr *test)
     default:
         return refuse(look, REASON_SHAPE, "a comparison");
     }
-    return is_fine(look, test->lexpr) & is_fine(look, test->rexpr);
+    bool fine = is_fine(look, test->lexpr);
+    fine &= is_fine(look, test->rexpr);
+    return fine;
 }
 
 static bool is_fine_cast(struct look *look, const PgQuery__TypeCast *cast)
@@ -204,9 +206,13 @@ static bool is_fine_cast(struct look *look, const PgQuery__TypeCast *cast)
 
 static bool is_fine_window(struct look *look, const PgQuery__WindowDef *window)
 {
-    return !window || (all_fine(look, window->n_partition_clause, window->partition_clause) &
-                       all_fine(look, window->n_order_clause, window->order_clause) &
-                       is_fine(look, window->start_offset) & is_fine(look, window->end_offset));
+    if (!window)
+        return true;
+    bool fine = all_fine(look, window->n_partition_clause, window->partition_clause);
+    fine &= all_fine(look, window->n_order_clause, window->order_clause);
+    fine &= is_fine(look, window->start_offset);
+    fine &= is_fine(look, window->end_offset);
+    return fine;
 }
 
 static bool is_fine_call(struct look *look, const PgQuery__FuncCall *call)
@@ -220,8 +226,11 @@ static bool is_fine_call(struct look *look, const PgQuery__FuncCall *call)
     if (!is_qualified && !add_use(look, PLAN_USE_FUNCTION, NULL, name))
         return false;
     look->statement->has_aggregate |= !call->over && look->selects == 1 && is_listed(name, aggregates);
-    return all_fine(look, call->n_args, call->args) & all_fine(look, call->n_agg_order, call->agg_order) &
-           is_fine(look, call->agg_filter) & is_fine_window(look, call->over);
+    bool fine = all_fine(look, call->n_args, call->args);
+    fine &= all_fine(look, call->n_agg_order, call->agg_order);
+    fine &= is_fine(look, call->agg_filter);
+    fine &= is_fine_window(look, call->over);
+    return fine;
 }
 
 static bool is_fine_link(struct look *look, const PgQuery__SubLink *link)
@@ -233,7 +242,9 @@ static bool is_fine_link(struct look *look, const PgQuery__SubLink *link)
     look->statement->has_sub_select = true;
     if (!link->subselect || link->subselect->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
         return refuse(look, REASON_SHAPE, "a sub-select");
-    return is_fine(look, link->testexpr) & is_fine_select(look, link->subselect->select_stmt, false);
+    bool fine = is_fine(look, link->testexpr);
+    fine &= is_fine_select(look, link->subselect->select_stmt, false);
+    return fine;
 }
 
 static bool is_fine_case(struct look *look, const PgQuery__CaseExpr *all)
@@ -355,7 +366,10 @@ static bool is_fine_from(struct look *look, const PgQuery__Node *item, bool is_t
     if (join->n_using_clause)
         add_use(look, PLAN_USE_OPERATOR, NULL, "=");
     look->statement->joins = true;
-    return is_fine_from(look, join->larg, is_top) & is_fine_from(look, join->rarg, is_top) & is_fine(look, join->quals);
+    bool fine = is_fine_from(look, join->larg, is_top);
+    fine &= is_fine_from(look, join->rarg, is_top);
+    fine &= is_fine(look, join->quals);
+    return fine;
 }
 
 static bool is_fine_with(struct look *look, const PgQuery__WithClause *with)
@@ -383,7 +397,9 @@ static bool is_fine_group(struct look *look, const PgQuery__SelectStmt *select)
     for (size_t i = 0; i < select->n_group_clause; i++)
         if (select->group_clause[i]->node_case == PG_QUERY__NODE__NODE_GROUPING_SET)
             look->groups_by_sets = true; /* a column may be NULL where the row's is not */
-    return all_fine(look, select->n_group_clause, select->group_clause) & is_fine(look, select->having_clause);
+    bool fine = all_fine(look, select->n_group_clause, select->group_clause);
+    fine &= is_fine(look, select->having_clause);
+    return fine;
 }
 
 /* `is_top`: its rows are the statement's. */
@@ -397,19 +413,23 @@ static bool is_fine_select(struct look *look, const PgQuery__SelectStmt *select,
     bool fine = is_fine_with(look, select->with_clause);
     if (select->op != PG_QUERY__SET_OPERATION__SETOP_NONE) {
         look->statement->has_sub_select = true; /* columns have the names of the first query's, and rows of both */
-        fine &= is_fine_select(look, select->larg, false) & is_fine_select(look, select->rarg, false);
+        fine &= is_fine_select(look, select->larg, false);
+        fine &= is_fine_select(look, select->rarg, false);
     }
     for (size_t i = 0; i < select->n_from_clause; i++)
         fine &= is_fine_from(look, select->from_clause[i], is_top);
     for (size_t i = 0; i < select->n_distinct_clause; i++)
         look->statement->has_distinct_on |=
             is_top && select->distinct_clause[i]->node_case != PG_QUERY__NODE__NODE__NOT_SET;
-    fine &= all_fine(look, select->n_target_list, select->target_list) & is_fine(look, select->where_clause) &
-            is_fine_group(look, select) & all_fine(look, select->n_window_clause, select->window_clause) &
-            all_fine(look, select->n_values_lists, select->values_lists) &
-            all_fine(look, select->n_sort_clause, select->sort_clause) &
-            all_fine(look, select->n_distinct_clause, select->distinct_clause) & is_fine(look, select->limit_count) &
-            is_fine(look, select->limit_offset);
+    fine &= all_fine(look, select->n_target_list, select->target_list);
+    fine &= is_fine(look, select->where_clause);
+    fine &= is_fine_group(look, select);
+    fine &= all_fine(look, select->n_window_clause, select->window_clause);
+    fine &= all_fine(look, select->n_values_lists, select->values_lists);
+    fine &= all_fine(look, select->n_sort_clause, select->sort_clause);
+    fine &= all_fine(look, select->n_distinct_clause, select->distinct_clause);
+    fine &= is_fine(look, select->limit_count);
+    fine &= is_fine(look, select->limit_offset);
     look->selects -= !is_top;
     look->depth--;
     return fine;
