@@ -48,6 +48,7 @@ struct join_extent {
     struct iso_history reached;   /* at most one snapshot */
     uint64_t floor;               /* PostgreSQL: xids below it had ended before the stream began; 0: not known */
     uint64_t sure;                /* at the end: reads above this position that differ wait */
+    bool timed;                   /* TSO, at the end: `sure` is up to where the stream is whole */
     struct join_missing *missing; /* at the end, by xid */
     uint32_t missing_count, missing_capacity;
 };
@@ -63,6 +64,10 @@ void join_extent_deliver(struct iso_join *join, uint32_t record);
 
 /* Whether the xid has an outcome, and a commit of it was delivered. */
 bool join_extent_has(const struct iso_join *join, uint64_t xid);
+
+/* TSO: nothing more arrives, and nothing at or below the timestamp is missing. Records that commit above it, and of which
+ * not all came, get JOIN_RECORD_BEYOND. */
+void join_extent_close_at(struct iso_join *join, uint64_t whole);
 
 /* Nothing more arrives. Records that are missing, or rest on something that is, get JOIN_RECORD_BEYOND. */
 void join_extent_close(struct iso_join *join);

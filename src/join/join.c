@@ -298,6 +298,12 @@ void iso_join_tick(struct iso_join *join, uint64_t now)
     }
 }
 
+void iso_join_whole(struct iso_join *join, uint64_t timestamp)
+{
+    assert(iso_join_has_watermarks(join));
+    join_extent_close_at(join, timestamp);
+}
+
 void iso_join_end(struct iso_join *join, uint64_t now)
 {
     join->progress.now = now;

@@ -285,6 +285,10 @@ void iso_join_advance(struct iso_join *join, uint64_t timestamp, uint64_t now);
 /* Lets patience end. */
 void iso_join_tick(struct iso_join *join, uint64_t now);
 
+/* Before the end, where the source has watermarks: up to where all of its inputs are whole. Behind it nothing is missing,
+ * and what commits beyond it and did not come waits. */
+void iso_join_whole(struct iso_join *join, uint64_t timestamp);
+
 /* Nothing more will arrive: all is finished. */
 void iso_join_end(struct iso_join *join, uint64_t now);
 

@@ -193,6 +193,8 @@ enum join_reach join_extent_reach_of(const struct iso_join *join, const struct j
 
 bool join_extent_is_beyond(const struct iso_join *join, const struct join_transaction *transaction)
 {
+    if (join->extent.timed)
+        return transaction->cts > join->extent.sure;
     if (join->capability->closing != JOIN_CLOSES_AT_END || !join->source.has_ends ||
         transaction->flags & (JOIN_ENDED | JOIN_COMPLETE))
         return false;
@@ -207,6 +209,20 @@ void join_extent_close(struct iso_join *join)
         struct join_record *record = &join->records.list[positions->links[i].record];
         bool delivered = record->flags & JOIN_RECORD_COMMITTED && join_may_write(join, record);
         if (!delivered && join_extent_reach(join, join_snapshot_of(join, &positions->links[i])) == JOIN_LACKING)
+            record->flags |= JOIN_RECORD_BEYOND;
+    }
+}
+
+/* ---- TSO ---- */
+
+void join_extent_close_at(struct iso_join *join, uint64_t whole)
+{
+    join->extent.timed = true;
+    join->extent.sure = whole;
+    for (uint32_t i = join->records.oldest; i != ISO_NONE; i = join->records.list[i].newer) {
+        struct join_record *record = &join->records.list[i];
+        bool ends = record->status != ISO_ABORTED && join_may_write(join, record);
+        if (ends && (!(record->flags & JOIN_RECORD_CTS) || record->cts > whole))
             record->flags |= JOIN_RECORD_BEYOND;
     }
 }

@@ -28,7 +28,12 @@ bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_
     enum iso_violation_kind kind = event->kind;
     /* What a transaction read that may have written may be its own. */
     bool may_be_own = event->axiom == ISO_INT && event->transaction.cts > event->transaction.sts;
-    if (!pipeline->join || (event->axiom != ISO_EXT && !may_be_own) || pipeline_is_probe(event, &kind))
+    if (!pipeline->join)
+        return false;
+    /* A before image rests on what stands before it; positions are given only to what came. */
+    if (event->axiom == ISO_CDC && !iso_join_has_positions(pipeline->options.join.kind))
+        return event->bound > iso_join_sure(pipeline->join);
+    if ((event->axiom != ISO_EXT && !may_be_own) || pipeline_is_probe(event, &kind))
         return false;
     bool is_beyond = event->axiom == ISO_EXT && event->bound > iso_join_sure(pipeline->join);
     if (!is_beyond && pipeline->lost.beyond.count)
