@@ -221,7 +221,8 @@ void join_extent_close_at(struct iso_join *join, uint64_t whole)
     join->extent.sure = whole;
     for (uint32_t i = join->records.oldest; i != ISO_NONE; i = join->records.list[i].newer) {
         struct join_record *record = &join->records.list[i];
-        bool ends = record->status != ISO_ABORTED && join_may_write(join, record);
+        bool is_given = record->kept == ISO_NONE; /* and it is its writes that wait */
+        bool ends = record->status == ISO_COMMITTED && (is_given || join_may_write(join, record));
         if (ends && (!(record->flags & JOIN_RECORD_CTS) || record->cts > whole))
             record->flags |= JOIN_RECORD_BEYOND;
     }

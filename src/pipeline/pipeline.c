@@ -388,8 +388,10 @@ enum iso_status iso_pipeline_tick(struct iso_pipeline *pipeline, uint64_t now, s
 enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
 {
     if (pipeline->join) {
-        if (pipeline->options.join.clients && iso_join_has_watermarks(pipeline->join))
-            iso_join_whole(pipeline->join, pipeline_whole(pipeline));
+        uint64_t whole;
+        if (pipeline->options.join.clients && iso_join_has_watermarks(pipeline->join) &&
+            pipeline_whole(pipeline, &whole))
+            iso_join_whole(pipeline->join, whole);
         iso_join_end(pipeline->join, now);
         if (pipeline_drain(pipeline, now, error) != ISO_OK)
             return error->status;

@@ -53,8 +53,8 @@ const char *pipeline_order_outcome(const struct iso_pipeline *pipeline);
 
 /* watermark.c */
 struct input *pipeline_input(struct iso_pipeline *pipeline, uint32_t input);
-uint64_t
-pipeline_whole(const struct iso_pipeline *pipeline); /* what all inputs of change streams have promised; 0: nothing */
+/* What all inputs of change streams have promised; false: none has ever, as CSV does not. */
+bool pipeline_whole(const struct iso_pipeline *pipeline, uint64_t *whole);
 void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t now);
 void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t timestamp, uint64_t now);
 void pipeline_advance(struct iso_pipeline *pipeline, uint64_t now); /* if the inputs' promises allow */

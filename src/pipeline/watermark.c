@@ -27,16 +27,19 @@ static bool promise_of(const struct iso_pipeline *pipeline, const struct input *
     return state->has_watermark || (*watermark && !state->is_change_stream);
 }
 
-uint64_t pipeline_whole(const struct iso_pipeline *pipeline)
+bool pipeline_whole(const struct iso_pipeline *pipeline, uint64_t *whole)
 {
-    uint64_t least = UINT64_MAX;
+    bool any = false;
+    *whole = UINT64_MAX;
     for (uint32_t i = 0; i < pipeline->inputs.count; i++) {
         const struct input *state = &pipeline->inputs.list[i];
         uint64_t own = state->has_watermark ? state->watermark : 0;
-        if (state->is_change_stream && state->takes_part && own < least)
-            least = own;
+        if (!state->is_change_stream || !state->takes_part)
+            continue;
+        any |= state->has_watermark;
+        *whole = own < *whole ? own : *whole;
     }
-    return least == UINT64_MAX ? 0 : least;
+    return any;
 }
 
 /* Whether the pipeline's watermark waits for others and not for this one. */

