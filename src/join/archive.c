@@ -194,6 +194,5 @@ void iso_join_archive(struct iso_archive *archive, struct iso_join *join)
     iso_history_archive(archive, &join->extent.reached);
     ISO_ARCHIVE_VALUE(archive, join->extent.floor);
     ISO_ARCHIVE_VALUE(archive, join->extent.sure);
-    ISO_ARCHIVE_VALUE(archive, join->extent.timed);
     ISO_ARCHIVE_AS(archive, "join->lacks", join->counters.lacks);
 }
