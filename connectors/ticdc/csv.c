@@ -22,6 +22,7 @@ struct csv_state {
         bool is_null;
     } * fields;
     uint32_t count, capacity;
+    bool told; /* what schema files say happened to tables */
 };
 
 /* The lines that are still to be read. */
@@ -222,6 +223,57 @@ static enum iso_status decode_fields(struct ticdc *ticdc, const struct iso_messa
     return ticdc_add_row(ticdc, message, &change, events, error);
 }
 
+/* ---- statements ---- */
+
+static bool has_same_columns(const struct ticdc_table *one, const struct ticdc_table *other)
+{
+    bool same = one->column_count == other->column_count;
+    for (uint32_t i = 0; same && i < one->column_count; i++)
+        same = !strcmp(one->columns[i].name, other->columns[i].name) &&
+               !strcmp(one->columns[i].type, other->columns[i].type);
+    return same;
+}
+
+/* The column that is a row's value, as it was. */
+static bool has_same_value(const struct ticdc *ticdc, const struct ticdc_table *one, const struct ticdc_table *other)
+{
+    struct iso_cell cell = {.name = ticdc->value, .name_length = (uint32_t)(ticdc->value ? strlen(ticdc->value) : 0)};
+    const struct ticdc_column *left = ticdc->value ? ticdc_table_column(one, &cell, 0) : NULL;
+    const struct ticdc_column *right = left ? ticdc_table_column(other, &cell, 0) : NULL;
+    return right && !strcmp(left->type, right->type);
+}
+
+/* What a new version of a table's schema means for its rows: nobody sends the statement. With other columns it was an
+ * ALTER TABLE; a first version may be another name, one with the same columns a TRUNCATE, an exchange, or nothing. */
+static enum iso_table_change change_of(const struct ticdc *ticdc, const struct ticdc_table *table)
+{
+    struct iso_json_text database = {table->database, strlen(table->database)},
+                         name = {table->table, strlen(table->table)};
+    const struct ticdc_table *before = ticdc_tables_at(&ticdc->known, database, name, table->version - 1);
+    if (!before || before->version >= table->version || has_same_columns(before, table))
+        return ISO_TABLE_REPLACED;
+    return has_same_value(ticdc, before, table) ? ISO_TABLE_SAME : ISO_TABLE_RESPELT;
+}
+
+static void tell_statements(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events)
+{
+    for (uint32_t i = 0; i < ticdc->known.count; i++) {
+        const struct ticdc_table *table = ticdc->known.list[i];
+        struct iso_event event = iso_event_of(message, ISO_EVENT_SCHEMA);
+        if (!table->version || (event.operation = (uint8_t)change_of(ticdc, table)) == ISO_TABLE_SAME)
+            continue;
+        const struct iso_row_name *name = iso_row_names_find(
+            &ticdc->names, &events->block.atoms, (struct iso_json_text){table->database, strlen(table->database)},
+            (struct iso_json_text){table->table, strlen(table->table)});
+        if (!iso_table_listed(ticdc->tables, name->name.at, name->name.length))
+            continue;
+        event.table = name->atom;
+        event.flags = ISO_EVENT_HAS_CTS | ISO_EVENT_ALONE;
+        event.cts.physical = table->version;
+        iso_events_add(events, &event);
+    }
+}
+
 static enum iso_status decode_checkpoint(struct ticdc *ticdc, const struct iso_message *message,
                                          struct iso_events *events, struct iso_error *error)
 {
@@ -255,6 +307,9 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
         return ISO_OK;
     }
     struct lines lines = {text, text + message->payload.size, 1};
+    struct csv_state *state = ticdc->state;
+    if (!state->told)
+        tell_statements(ticdc, message, events);
     if (message->payload.size && *text == '{')
         return decode_checkpoint(ticdc, message, events, error);
     if (!message->payload.size)
@@ -268,6 +323,7 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
         if (decode_fields(ticdc, message, events, &wrong) != ISO_OK)
             return iso_error_set(error, wrong.status, "line %u: %.900s", line, wrong.text);
     }
+    state->told = true;
     return ISO_OK;
 }
 
