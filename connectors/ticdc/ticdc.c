@@ -62,6 +62,13 @@ static void destroy(struct iso_decoder *decoder)
 static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
 {
     const struct ticdc_protocol *protocol = find_protocol(options->format);
+    if (!protocol && !strcmp(options->format, "debezium-avro")) {
+        iso_error_set(
+            error, ISO_BAD_INPUT,
+            "format=debezium-avro of a ticdc source is not read: set protocol=debezium in the sink's URI, and "
+            "format=debezium");
+        return NULL;
+    }
     if (!protocol) {
         iso_error_set(error, ISO_BAD_INPUT,
                       "format=%s of a ticdc source: expected canal-json, open-protocol, simple, "

@@ -1,6 +1,7 @@
 /* TiCDC's debezium protocol: rows with and without start timestamp, watermarks, DDLs, and what is refused. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "connectors/ticdc/ticdc.h"
 #include "tests/support/decoding.h"
@@ -141,11 +142,62 @@ static void unreported_tables(void **state)
     decoding_end(&decoding);
 }
 
+/* Its Avro is another format, which is refused with what to set. */
+static void avro_is_refused_by_name(void **state)
+{
+    (void)state;
+    struct iso_error error = {0};
+    assert_null(iso_ticdc_decoder.create(&(struct iso_decoder_options){.format = "debezium-avro"}, &error));
+    assert_non_null(strstr(error.text, "set protocol=debezium"));
+}
+
+/* What may stand for another value is unknown; what says the same in other words is what other protocols have. */
+static void values_that_were_lost(void **state)
+{
+    (void)state;
+#define FIELD(name, type, more) "{\"field\":\"" name "\",\"tidb_type\":\"" type "\",\"optional\":true" more "}"
+#define ROWS(field, value)                                                                                                   \
+    "{\"payload\":{\"source\":{\"db\":\"db\",\"table\":\"t\",\"commit_ts\":9},\"op\":\"c\",\"after\":{\"id\":1,\"v\":" value \
+    "}},\"schema\":{\"fields\":[{\"field\":\"after\",\"fields\":[{\"field\":\"id\"}," field "]}]}}"
+    static const struct {
+        const char *message, *value;
+    } cases[] = {
+        {ROWS(FIELD("v", "int", ",\"default\":7"), "7"), "?"},
+        {ROWS(FIELD("v", "int", ",\"default\":7"), "8"), "8"},
+        {ROWS(FIELD("v", "int", ""), "7"), "7"},
+        {ROWS(FIELD("v", "varchar", ",\"default\":\"x\""), "\"y\""), "y"},
+        {ROWS(FIELD("v", "date", ""), "null"), "?"},
+        {ROWS(FIELD("v", "time", ""), "null"), "-"},
+        {ROWS(FIELD("v", "timestamp", ""), "\"1970-01-01T00:00:00Z\""), "?"},
+        {ROWS(FIELD("v", "decimal", ""), "1.5"), "?"},
+        {ROWS(FIELD("v", "bigint unsigned", ""), "-1"), "?"},
+        {ROWS(FIELD("v", "bigint unsigned", ""), "-9223372036854775808"), "9223372036854775808"},
+        {ROWS(FIELD("v", "bit", ""), "\"AAAAAAAAAIA=\""), "9223372036854775808"},
+        {ROWS(FIELD("v", "bit", ""), "true"), "1"},
+        {ROWS(FIELD("v", "enum", ",\"parameters\":{\"allowed\":\"a,b,c\\\\,d\"}"), "\"c,d\""), "3"},
+        {ROWS(FIELD("v", "set", ",\"parameters\":{\"allowed\":\"a,b,c\"}"), "\"a,c\""), "5"},
+        {ROWS(FIELD("w", "int", ""), "7"), "?"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct decoding decoding;
+        char expected[128];
+        start(&decoding, (struct iso_decoder_options){.value = "v"});
+        snprintf(expected, sizeof expected, "ROW insert db.t/1: - -> %s cts 9\n", cases[i].value);
+        assert_string_equal(decoding_of(&decoding, key, sizeof key - 1, cases[i].message, strlen(cases[i].message)),
+                            expected);
+        decoding_end(&decoding);
+    }
+}
+
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows), cmocka_unit_test(watermarks_and_ddls),
-                                       cmocka_unit_test(wrong_messages), cmocka_unit_test(coverage),
-                                       cmocka_unit_test(unreported_tables)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows),
+                                       cmocka_unit_test(watermarks_and_ddls),
+                                       cmocka_unit_test(wrong_messages),
+                                       cmocka_unit_test(coverage),
+                                       cmocka_unit_test(unreported_tables),
+                                       cmocka_unit_test(avro_is_refused_by_name),
+                                       cmocka_unit_test(values_that_were_lost)};
     return cmocka_run_group_tests_name("ticdc debezium", tests, NULL, NULL);
 }
