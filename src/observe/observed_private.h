@@ -108,7 +108,8 @@ struct observed {
     size_t names_bytes; /* what prepared statements and portals keep of what the client sent */
     bool is_ready;      /* the server has said so once */
     bool was_asked;     /* whether a question for the catalog is due */
-    bool reads_only; /* by default: what is asked outside of a transaction might wait for a safe snapshot (DEFERRABLE) */
+    bool
+        reads_only; /* by default: what is asked outside of a transaction might wait for a safe snapshot (DEFERRABLE) */
     bool is_lost, stops, backslashes, is_standby, copies, in_sequence;
     /* Something ran that may have made temporary relations, prepared statements or changed the catalog: nothing is recorded until the
      * server was asked (QUESTION_VIEW). Unsettled: until it is ready, settings may be others than were reported. */
