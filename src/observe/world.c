@@ -103,7 +103,9 @@ bool observe_catalog_wanted(struct observe_shared *shared, struct observe_databa
     int64_t now = seconds_now();
     pthread_mutex_lock(&shared->lock);
     int64_t age = now - database->asked_at;
-    bool wanted = !is_moment           ? database->is_stale && !database->is_asked && age >= CATALOG_LATE
+    int64_t late =
+        database->check_cost < CATALOG_CHEAP ? 1 : CATALOG_LATE; /* seconds: until a working session waits for it */
+    bool wanted = !is_moment           ? database->is_stale && !database->is_asked && age >= late
                   : database->is_asked ? age > 10 * CATALOG_PAUSE
                                        : !database->asked_at || age >= CATALOG_SECONDS ||
                                              (age >= CATALOG_PAUSE && (!database->catalog || database->is_stale));

@@ -16,6 +16,7 @@
 #include "observe/plan.h"
 
 enum { WORLD_PLANS = 512, WORLD_SHAPES = 256, WORLD_PLAN_TEXT = 1 << 16, WORLD_PLAN_BYTES = 1 << 26 };
+enum { CATALOG_CHEAP = 20000000 }; /* nanoseconds that its generation took: soon read again, too */
 enum { CATALOG_SECONDS = 60, CATALOG_PAUSE = 2, CATALOG_LATE = 10, DATABASES_KEPT = 16 };
 
 struct observe_counts {
