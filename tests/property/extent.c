@@ -537,7 +537,9 @@ static void compare(struct stream *stream)
         bool found = has(&world->found, world->expected.list[i]);
         stream->all.lies++;
         stream->all.found += found;
-        if (!found && must_find(stream, world->expected.list[i]))
+        /* Pending: PostgreSQL's reach goes by the snapshots of those who were delivered, not by their ENDs. */
+        bool pends = !stream->all_of_them && anything_gone(stream) && !strncmp(world->format->name, "debezium", 8);
+        if (!found && !pends && must_find(stream, world->expected.list[i]))
             fail(stream, "lie not found", world->expected.list[i]);
     }
     const char *why = cannot_hold(stream);
