@@ -53,7 +53,6 @@ FAULTS = [
     ("INCLUDE is part of the key", "catalog.c", "[0:indnkeyatts - 1]", "[0:indnatts - 1]"),
     ("children are of the table", "catalog.c", "AND NOT c.relhassubclass OR", "OR"),
     ("a cursor reads now", "statement.c", "    if (portal->writes != transaction->writes)\n        return false;\n", ""),
-    ("backslashes", "statement.c", "!observed->backslashes && ", ""),
     ("floats as the session spells them", "values.c", "return spelling->keeps_floats;", "return true;"),
     ("row security hides nothing", "reading.c", "statement->is_partial || table->hides_rows", "statement->is_partial"),
     ("any encoding", "statement.c", "observed->spelling.is_utf8 && ", ""),

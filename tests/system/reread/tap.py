@@ -192,7 +192,7 @@ class Session:
             return
         if self.status == b"T" and t and any(not SILENT.match(tag) for tag in batch.tags):
             batch.after = self.ask(t)
-            if batch.before is None or t.batches[0] is not batch:
+            if batch.before is None or t.batches[:1] != [batch]:
                 batch.before = self.last
             self.last = batch.after
         elif self.status == b"E" and t and batch.errors:
