@@ -52,7 +52,8 @@ CREATE TABLE parted_x PARTITION OF parted FOR VALUES IN ('x');
 CREATE TABLE parted_rest PARTITION OF parted DEFAULT;
 CREATE UNLOGGED TABLE unlogged (k int PRIMARY KEY, v int);
 CREATE TABLE spelled (k int PRIMARY KEY, f float8, r real, i interval, span tstzrange, days daterange, numbers int4range, times timestamptz[],
-    words text[], parts pair, raw bytea, doc jsonb, feel mood, coin money, t time, net inet, bits bit(4));
+    words text[], raw bytea, doc jsonb, coin money, t time, net inet, bits bit(4));
+CREATE TABLE typed (k int PRIMARY KEY, parts pair, feel mood);
 CREATE TABLE rls (k int PRIMARY KEY, a text, b int);
 ALTER TABLE rls ENABLE ROW LEVEL SECURITY;
 CREATE POLICY few ON rls USING (b < 20);
@@ -131,8 +132,9 @@ INSERT INTO child VALUES (1, 'y', 1), (3, 'z', 2);
 INSERT INTO parted VALUES ('x', 1, 1), ('x', 2, 2), ('y', 1, 3);
 INSERT INTO unlogged VALUES (1, 1), (2, 2);
 INSERT INTO spelled VALUES (1, 0.1234567890123456, 0.1, '1 day 02:03', '[2024-01-01 00:00+00,2024-02-01 00:00+00)', '[2024-01-01,2024-02-01)',
-    '[1,4)', '{2024-01-01 00:00+00}', '{x,y}', ROW(1, '2024-01-01 00:00+00'), '\x00ff41', '{"a": 1}', 'ok', 12.5, '10:00', '10.0.0.1', B'0101');
+    '[1,4)', '{2024-01-01 00:00+00}', '{x,y}', '\x00ff41', '{"a": 1}', 12.5, '10:00', '10.0.0.1', B'0101');
 INSERT INTO spelled VALUES (2);
+INSERT INTO typed VALUES (1, ROW(1, '2024-01-01 00:00+00'), 'ok'), (2, NULL, NULL);
 INSERT INTO rls VALUES (1, 'x', 10), (2, 'y', 20), (3, 'x', 30);
 INSERT INTO rekeyed VALUES (1, 1), (2, 2);
 INSERT INTO swallowed VALUES (1, 1), (2, 1);
