@@ -22,10 +22,10 @@ static enum iso_status write_balance(struct iso_transactions *history, const cha
 /* Alice and Bob both read 100 and write what they make of it: one of the two deposits is lost. */
 static enum iso_status build(struct iso_transactions *history, struct iso_error *error)
 {
-    write_balance(history, "open", 1, 2, NULL, "100", error);
-    write_balance(history, "alice", 3, 6, "100", "150", error);
-    write_balance(history, "bob", 4, 7, "100", "130", error);
-    return error->status;
+    if (write_balance(history, "open", 1, 2, NULL, "100", error) != ISO_OK ||
+        write_balance(history, "alice", 3, 6, "100", "150", error) != ISO_OK)
+        return error->status;
+    return write_balance(history, "bob", 4, 7, "100", "130", error);
 }
 
 static void print(const struct iso_check *check)
@@ -52,15 +52,16 @@ int main(int count, char **arguments)
     struct iso_transactions *history = iso_transactions_new();
     struct iso_check *check = NULL;
     int first = 1, status = ISO_FAILED;
+    int is_ready = 1;
     if (count > 2 && !strcmp(arguments[1], "--level")) {
-        iso_options_set_text(options, "level", arguments[2], &error);
+        is_ready = iso_options_set_text(options, "level", arguments[2], &error) == ISO_OK;
         first = 3;
     }
     if (first == count)
-        build(history, &error);
-    for (; first < count; first++)
-        iso_transactions_load(history, arguments[first], NULL, &error);
-    if (error.status == ISO_OK)
+        is_ready = is_ready && build(history, &error) == ISO_OK;
+    for (; is_ready && first < count; first++)
+        is_ready = iso_transactions_load(history, arguments[first], NULL, &error) == ISO_OK;
+    if (is_ready)
         check = iso_check_new(history, options, &error);
     if (check) {
         static const int exits[] = {ISO_OK, ISO_VIOLATED, ISO_UNDECIDED};

@@ -41,18 +41,22 @@ int main(void)
     struct iso_stream *stream = iso_stream_new(NULL, NULL, print, &retracted, &error); /* the defaults: never NULL */
     struct iso_transactions *batch = iso_transactions_new();
     uint32_t source = iso_stream_source(stream, "stdin", now());
-    while (error.status == ISO_OK && fgets(line, sizeof line, stdin))
-        take(stream, source, batch, line, strlen(line), &error);
-    if (error.status == ISO_OK)
-        iso_stream_end(stream, now(), &error);
-    if (error.status == ISO_OK) {
+    enum iso_status status = ISO_OK;
+    while (status == ISO_OK && fgets(line, sizeof line, stdin))
+        status = take(stream, source, batch, line, strlen(line), &error);
+    if (status == ISO_OK)
+        status = iso_stream_end(stream, now(), &error);
+    if (status == ISO_OK) {
         puts(iso_stream_json(stream, NULL));
         fprintf(stderr, "watch_stream: %u verdicts were taken back\n", retracted);
     } else {
         fprintf(stderr, "watch_stream: %s\n", error.text);
     }
-    int violated = iso_stream_outcome(stream, NULL) == ISO_IS_VIOLATED;
+    if (status == ISO_OK) {
+        static const enum iso_status exits[] = {ISO_OK, ISO_VIOLATED, ISO_UNDECIDED};
+        status = exits[iso_stream_outcome(stream, NULL)];
+    }
     iso_transactions_free(batch);
     iso_stream_free(stream);
-    return error.status != ISO_OK ? error.status : violated ? ISO_VIOLATED : ISO_OK;
+    return status;
 }

@@ -176,6 +176,11 @@ struct iso_history {
     struct iso_snapshot_violation *snapshot_violations; /* ISO_CLOCK_SNAPSHOT: see history/snapshot.h */
     uint32_t snapshot_violation_count;
 
+    /* set by iso_judge_finish: a record that says of what it wrote only which rows, or ISO_NONE; reads of committed
+     * transactions that were left out for it */
+    uint32_t writer_of_stream;
+    uint64_t reads_of_stream;
+
     /* initial values */
     iso_atom initial_value; /* of every register not named below; ISO_ABSENT by default */
     uint32_t initial_count; /* writes of the initial transaction; a later one of the same key wins */

@@ -68,6 +68,9 @@ struct iso_transactions;
 ISO_API struct iso_transactions *iso_transactions_new(void);
 ISO_API void iso_transactions_free(struct iso_transactions *transactions);
 ISO_API void iso_transactions_clear(struct iso_transactions *transactions); /* empty, as new; keeps its memory */
+/* A call that returned an error added nothing, so the set may lack what was meant to be in it: neither a check nor a
+ * stream takes it then. This says that it is whole without what was refused so far. A file that broke off remains. */
+ISO_API void iso_transactions_forgive(struct iso_transactions *transactions);
 ISO_API uint32_t iso_transactions_count(const struct iso_transactions *transactions);
 
 /* Adds a file's (`.zst`: packed; "-": standard input). `format`: a name of `isochron check --format`, or NULL: it is
@@ -129,7 +132,8 @@ struct iso_options;
 
 ISO_API struct iso_options *iso_options_new(void);
 ISO_API void iso_options_free(struct iso_options *options);
-/* ISO_BAD_INPUT: no such option, or not that value. */
+ISO_API void iso_options_clear(struct iso_options *options); /* the defaults, as new */
+/* ISO_BAD_INPUT: no such option, or not that value. Nothing is checked by these options then, until they are cleared. */
 ISO_API enum iso_status iso_options_set_text(struct iso_options *options, const char *name, const char *value,
                                              struct iso_error *error);
 ISO_API enum iso_status iso_options_set_number(struct iso_options *options, const char *name, uint64_t value,
@@ -195,8 +199,8 @@ struct iso_report {
 
 struct iso_check;
 
-/* Judges the set as one history. `options` NULL: the defaults. NULL on error: the set contradicts itself (a tid twice),
- * or lacks what the level needs. From then on the set can be checked again and cleared, but not added to. */
+/* Judges the set as one history. `options` NULL: the defaults. NULL on error: an option or a transaction was refused
+ * before, the set contradicts itself (a tid twice), or lacks what the level needs. From then on the set can be checked again and cleared, but not added to. */
 ISO_API struct iso_check *iso_check_new(struct iso_transactions *transactions, const struct iso_options *options,
                                         struct iso_error *error);
 ISO_API void iso_check_free(struct iso_check *check);
@@ -216,7 +220,7 @@ struct iso_stream;
  * and must not call the stream. */
 typedef void (*iso_on_report)(void *context, const struct iso_report *report);
 
-/* NULL on error: an option that only a check has (`options` NULL: the defaults, and no error). `initial`: a set whose
+/* NULL on error: an option that only a check has, or that was refused (`options` NULL: the defaults, and no error). `initial`: a set whose
  * initial values, not transactions, are taken; NULL: keys begin with nothing. `on_report` may be NULL. */
 ISO_API struct iso_stream *iso_stream_new(const struct iso_options *options, const struct iso_transactions *initial,
                                           iso_on_report on_report, void *context, struct iso_error *error);

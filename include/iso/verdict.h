@@ -66,6 +66,7 @@ enum iso_unjudged {
     ISO_UNJUDGED_MEMORY,         /* of a table of which memory had no room for the rows */
     ISO_UNJUDGED_WRONG_ROW,      /* of a cell, by who read wrongly that its row was there: the row is the finding */
     ISO_UNJUDGED_INCOMPLETE,     /* of what a transaction may have written of which not all rows came */
+    ISO_UNJUDGED_NO_STREAM,      /* in a file whose records leave to a change stream what they wrote */
     ISO_UNJUDGED_REASONS
 };
 
@@ -153,8 +154,12 @@ static inline struct iso_value iso_value_atom(iso_atom atom)
 /* The list that a list read returned. */
 struct iso_value iso_value_of_list(const struct iso_history *history, uint32_t list);
 
-/* Sorts the list and says the outcome: violated if anything was found, undecided if reads stayed unjudged (unless
- * `allow_unjudged`) or there is no committed transaction, else holds. */
+/* Whether there is nothing that a verdict could rest on: no committed transaction, or such that read, and not one of
+ * their reads was judged. A history without reads has its writes. */
+bool iso_verdict_judged_nothing(const struct iso_history *history, uint64_t reads_judged);
+
+/* Sorts the list and says the outcome: violated if anything was found, undecided if nothing was judged or if reads
+ * stayed unjudged (unless `allow_unjudged`), else holds. */
 void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged);
 
 /* After that: no more than so many of a key, and of a session, stay in the list; 0: all. */

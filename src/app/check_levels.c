@@ -11,7 +11,7 @@ bool app_check_asks_levels(const struct app_check *check)
 enum iso_status app_check_levels_options(struct app *app, const struct app_check *check)
 {
     static const char what[] = "--level strongest, --level all and --at-least";
-    bool explains = check->explanation.explain || app_explanation_takes_stdout(&check->explanation);
+    bool explains = app_explanation_wanted(&check->explanation);
     if (check->judge.engine != ISO_JUDGE_AUTO && check->judge.engine != ISO_JUDGE_CHRONOS)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "%s ask for any order, or with --engine chronos for the levels by timestamps", what);
@@ -21,8 +21,8 @@ enum iso_status app_check_levels_options(struct app *app, const struct app_check
     if (check->evidence || check->minimise || explains || check->judge.any_order)
         return iso_error_set(
             &app->error, ISO_BAD_INPUT,
-            "--evidence, --minimise, --any-order and explanations are of one level: ask for it with --level "
-            "LEVEL once %s have named it",
+            "--evidence, --minimise, --any-order, --explain, --report, --html, --svg and --dot are of one level: ask for "
+            "it with --level LEVEL once %s have named it",
             what);
     if (check->at_least < ISO_LEVELS && check->level != ISO_SI && check->level < APP_STRONGEST)
         return iso_error_set(&app->error, ISO_BAD_INPUT,

@@ -15,7 +15,7 @@ void iso_history_init(struct iso_history *history)
     history->key_index = iso_atom_index_new();
     history->session_index = iso_atom_index_new();
     history->initial_value = ISO_ABSENT;
-    history->without_sts = history->without_cts = ISO_NONE;
+    history->without_sts = history->without_cts = history->writer_of_stream = ISO_NONE;
 }
 
 static void release_finish(struct iso_history *history)
@@ -32,7 +32,8 @@ static void release_finish(struct iso_history *history)
     history->snapshot_violation_count = 0;
     history->finished = false;
     history->committed_count = history->aborted_count = history->unknown_count = 0;
-    history->without_sts = history->without_cts = ISO_NONE;
+    history->without_sts = history->without_cts = history->writer_of_stream = ISO_NONE;
+    history->reads_of_stream = 0;
     history->ranges.skipped = 0;
     history->ranges.are_implied = false;
     history->ranges.not_implied = 0;

@@ -18,20 +18,18 @@ void iso_judge_options_init(struct iso_judge_options *options)
     options->order.model = ISO_MODEL_SI;
 }
 
-static enum iso_status need_no_stream(const struct iso_history *history, struct iso_error *error)
+/* Without the binlog's order such a snapshot stands nowhere. */
+static enum iso_status need_no_log(const struct iso_history *history, struct iso_error *error)
 {
     char place[512];
     for (uint32_t t = 0; history->marks && t < history->transaction_count; t++) {
-        if (!history->marks[t])
+        if (!(history->marks[t] & ISO_MARK_LOG_START))
             continue;
         iso_history_location_text(history, t, place, sizeof place);
         return iso_error_set(error, ISO_BAD_INPUT,
-                             "%s: the record says %s; "
-                             "replay it with that stream: isochron replay --source ... --history FILE",
-                             place,
-                             history->marks[t] & ISO_MARK_CDC_WRITES
-                                 ? "\"writes\":\"cdc\": only its change stream knows all that it wrote"
-                                 : "of its snapshot where the binlog was: only its change stream knows what that is");
+                             "%s: the record says of its snapshot where the binlog was: only its change stream knows "
+                             "what that is; replay it with that stream: isochron replay --source ... --history FILE",
+                             place);
     }
     return ISO_OK;
 }
@@ -39,10 +37,12 @@ static enum iso_status need_no_stream(const struct iso_history *history, struct 
 enum iso_status iso_judge_finish(struct iso_history *history, uint64_t *repeats, struct iso_error *error)
 {
     struct iso_rowsets_options known;
-    enum iso_status status = need_no_stream(history, error);
+    enum iso_status status = need_no_log(history, error);
     judge_know_columns(&known);
     if (status == ISO_OK && repeats)
         *repeats = iso_history_drop_repeats(history);
+    if (status == ISO_OK)
+        judge_leave_to_stream(history);
     if (status == ISO_OK)
         status = iso_history_finish(history, error);
     if (status == ISO_OK)
@@ -196,6 +196,12 @@ static enum iso_status ask_polygraph(const struct iso_judge_options *options, bo
             iso_model_name(order->model));
     judgement->has_result = true;
     iso_polygraph_result_init(&judgement->result);
+    if (judgement->history->writer_of_stream != ISO_NONE) {
+        judgement->result.evidence.model = order->model;
+        judgement->result.outcome = ISO_IS_UNDECIDED;
+        judgement->result.reason = iso_unjudged_name(ISO_UNJUDGED_NO_STREAM);
+        return ISO_OK;
+    }
     return versions_by_commit ? ask_without_touches(judgement, error)
                               : iso_judge_any_order(judgement->history, order, &judgement->result, error);
 }
@@ -213,6 +219,12 @@ static enum iso_status judge_order(const struct iso_judge_options *options, bool
         judgement->result.reason = iso_unjudged_name(ISO_UNJUDGED_SCAN_LIMIT);
     }
     judge_leave_queries(judgement->history, options->allow_unjudged, &judgement->result);
+    bool leaves_reads = judgement->result.reads_left_out || judgement->history->ranges.skipped ||
+                        iso_history_leaves_queries(judgement->history);
+    if (judgement->result.outcome == ISO_HOLDS && leaves_reads && !judgement->result.counters.reads) {
+        judgement->result.outcome = ISO_IS_UNDECIDED;
+        judgement->result.reason = "nothing-judged";
+    }
     judgement->outcome = judgement->result.outcome;
     judgement->reason = judgement->result.reason;
     return ISO_OK;

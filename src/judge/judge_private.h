@@ -6,6 +6,9 @@
 
 struct iso_rowsets_options;
 
+/* stream.c: of a history that is not finished; leaves out its reads where what they read stands in a change stream. */
+void judge_leave_to_stream(struct iso_history *history);
+
 /* queries.c */
 /* What a file's columns are. */
 void judge_know_columns(struct iso_rowsets_options *options);

@@ -116,7 +116,8 @@ static struct iso_check *judge(struct iso_transactions *transactions, const stru
     struct iso_judge_options settings = library_judge_options(options);
     struct iso_judgement judgement = {0};
     struct iso_check *check = NULL;
-    if (library_finish(transactions, settings.engine == ISO_JUDGE_AION, error) == ISO_OK &&
+    if (library_options_need_all(options, error) == ISO_OK &&
+        library_finish(transactions, settings.engine == ISO_JUDGE_AION, error) == ISO_OK &&
         check_evidence(options, &settings, &transactions->history, error) == ISO_OK &&
         iso_judge(&transactions->history, &settings, &judgement, error) == ISO_OK &&
         write_evidence(options, &judgement, error) == ISO_OK) {

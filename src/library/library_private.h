@@ -18,10 +18,13 @@ struct iso_options {
     uint64_t memory, timeout_ms;
     struct iso_judge_options judge;
     struct iso_pipeline_options stream;
-    char *evidence, *spill; /* owned; or NULL */
+    char *evidence, *spill;   /* owned; or NULL */
+    struct iso_error refused; /* the first option that was not taken */
 };
 
 void library_options_init(struct iso_options *options);
+/* An error if an option was refused: the others are not what was asked for. */
+enum iso_status library_options_need_all(const struct iso_options *options, struct iso_error *error);
 unsigned library_threads(const struct iso_options *options);
 /* The engines' own options, with what several of them share filled in. */
 struct iso_judge_options library_judge_options(const struct iso_options *options);
@@ -31,10 +34,12 @@ struct iso_pipeline_options library_stream_options(const struct iso_options *opt
 
 struct iso_transactions {
     struct iso_history history;
-    uint64_t repeats;        /* taken out when it was finished */
-    uint32_t input;          /* of what does not come from a file; ISO_NONE: not named yet */
-    uint32_t unfiled;        /* transactions so far that do not */
-    struct iso_error broken; /* why nothing can be done with it but clear it */
+    uint64_t repeats;         /* taken out when it was finished */
+    uint32_t input;           /* of what does not come from a file; ISO_NONE: not named yet */
+    uint32_t unfiled;         /* transactions so far that do not */
+    struct iso_error broken;  /* why nothing can be done with it but clear it */
+    struct iso_error refused; /* the first error that a call told, until it is cleared or forgiven, */
+    uint32_t refusals;        /* and how many calls did */
     struct iso_native native;
     struct iso_text padded;
     struct library_building { /* the transaction that is being built */
@@ -45,6 +50,9 @@ struct iso_transactions {
     } building;
     struct iso_error wrong; /* the first thing that is wrong with it, or with calls outside of any */
 };
+
+/* An error if a call was refused: what is in the set may not be all that was meant. */
+enum iso_status library_need_all(const struct iso_transactions *transactions, struct iso_error *error);
 
 /* Leaves out a transaction that is open; an error if the set cannot be added to. */
 enum iso_status library_need_building(struct iso_transactions *transactions, struct iso_error *error);

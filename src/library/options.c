@@ -66,6 +66,30 @@ void iso_options_free(struct iso_options *options)
     iso_free(options);
 }
 
+void iso_options_clear(struct iso_options *options)
+{
+    iso_free(options->evidence);
+    iso_free(options->spill);
+    library_options_init(options);
+}
+
+static enum iso_status answer(struct iso_options *options, const struct iso_error *wrong, struct iso_error *error)
+{
+    if (wrong->status != ISO_OK) {
+        iso_error_set(&options->refused, wrong->status, "%s", wrong->text);
+        iso_error_set(error, wrong->status, "%s", wrong->text);
+    }
+    return wrong->status;
+}
+
+enum iso_status library_options_need_all(const struct iso_options *options, struct iso_error *error)
+{
+    if (options->refused.status == ISO_OK)
+        return ISO_OK;
+    return iso_error_set(error, ISO_BAD_INPUT, "%s; iso_options_clear goes back to the defaults",
+                         options->refused.text);
+}
+
 static const struct option *find_option(const char *name, bool is_text, struct iso_error *error)
 {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -95,8 +119,8 @@ static int choice_of(const char *choices, const char *word)
     }
 }
 
-enum iso_status iso_options_set_text(struct iso_options *options, const char *name, const char *value,
-                                     struct iso_error *error)
+static enum iso_status set_text(struct iso_options *options, const char *name, const char *value,
+                                struct iso_error *error)
 {
     const struct option *option = find_option(name, true, error);
     if (!option)
@@ -116,8 +140,16 @@ enum iso_status iso_options_set_text(struct iso_options *options, const char *na
     return ISO_OK;
 }
 
-enum iso_status iso_options_set_number(struct iso_options *options, const char *name, uint64_t value,
-                                       struct iso_error *error)
+enum iso_status iso_options_set_text(struct iso_options *options, const char *name, const char *value,
+                                     struct iso_error *error)
+{
+    struct iso_error wrong = ISO_NO_ERROR;
+    set_text(options, name, value, &wrong);
+    return answer(options, &wrong, error);
+}
+
+static enum iso_status set_number(struct iso_options *options, const char *name, uint64_t value,
+                                  struct iso_error *error)
 {
     const struct option *option = find_option(name, false, error);
     if (!option)
@@ -133,6 +165,14 @@ enum iso_status iso_options_set_number(struct iso_options *options, const char *
     else
         *(uint64_t *)place = value;
     return ISO_OK;
+}
+
+enum iso_status iso_options_set_number(struct iso_options *options, const char *name, uint64_t value,
+                                       struct iso_error *error)
+{
+    struct iso_error wrong = ISO_NO_ERROR;
+    set_number(options, name, value, &wrong);
+    return answer(options, &wrong, error);
 }
 
 /* ---- what engines take ---- */

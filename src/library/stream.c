@@ -23,7 +23,7 @@ struct iso_stream {
     uint64_t *taken;         /* transactions so far, by source */
     uint32_t capacity;       /* of `taken` */
     char *spill;             /* owned; or NULL */
-    bool allow_unjudged;
+    bool allow_unjudged, skips;
     struct iso_error failure; /* what stopped it */
     struct iso_text json;
     struct library_report report;
@@ -95,6 +95,7 @@ static struct iso_stream *new_stream(const struct iso_options *options, const st
     stream->on_report = on_report;
     stream->context = context;
     stream->allow_unjudged = options->judge.allow_unjudged;
+    stream->skips = settings.on_bad_record == ISO_BAD_SKIP;
     if (options->spill)
         stream->spill = iso_copy_text(options->spill, strlen(options->spill));
     stream->team = iso_team_new(settings.engine.shards);
@@ -121,7 +122,8 @@ struct iso_stream *iso_stream_new(const struct iso_options *options, const struc
     struct iso_options defaults;
     library_options_init(&defaults);
     options = options ? options : &defaults;
-    if (check_options(options, error) != ISO_OK)
+    if (library_options_need_all(options, error) != ISO_OK || check_options(options, error) != ISO_OK ||
+        (initial && library_need_all(initial, error) != ISO_OK))
         return NULL;
     return new_stream(options, initial, on_report, context);
 }
@@ -157,20 +159,34 @@ uint32_t iso_stream_source(struct iso_stream *stream, const char *name, uint64_t
 }
 
 /* The first error stays, and is the answer to every later call. */
-static enum iso_status answer(const struct iso_stream *stream, struct iso_error *error)
+static enum iso_status answer(struct iso_stream *stream, struct iso_error *error)
 {
     if (stream->failure.status == ISO_OK)
         return ISO_OK;
+    iso_pipeline_stop(stream->pipeline);
     return iso_error_set(error, stream->failure.status, "%s", stream->failure.text);
 }
 
-static enum iso_status check_source(const struct iso_stream *stream, uint32_t source, struct iso_error *error)
+/* What could not be taken is missing from then on. */
+static enum iso_status check_source(struct iso_stream *stream, uint32_t source)
 {
-    if (answer(stream, error) != ISO_OK)
-        return error->status;
-    if (source >= iso_pipeline_inputs(stream->pipeline)->count)
-        return iso_error_set(error, ISO_BAD_INPUT, "source %u: there is none of that number", (unsigned)source);
-    return ISO_OK;
+    if (stream->failure.status == ISO_OK && source >= iso_pipeline_inputs(stream->pipeline)->count)
+        iso_error_set(&stream->failure, ISO_BAD_INPUT, "source %u: there is none of that number", (unsigned)source);
+    return stream->failure.status;
+}
+
+static enum iso_status check_set(struct iso_stream *stream, uint32_t source, struct iso_transactions *transactions)
+{
+    static const char expected[] = "the option ranges, which keeps all keys from the start";
+    struct iso_error *failure = &stream->failure;
+    if (stream->skips && transactions->refusals) {
+        iso_pipeline_left_out_before(stream->pipeline, source, transactions->refusals);
+        iso_transactions_forgive(transactions);
+    }
+    if (library_need_all(transactions, failure) == ISO_OK && library_need_building(transactions, failure) == ISO_OK &&
+        !stream->brought->decoder.ranges)
+        iso_history_refuse_ranges(&transactions->history, expected, failure);
+    return failure->status;
 }
 
 static void feed(struct iso_stream *stream, uint32_t source, uint64_t now)
@@ -187,11 +203,8 @@ enum iso_status iso_stream_push(struct iso_stream *stream, uint32_t source, stru
                                 uint64_t now, struct iso_error *error)
 {
     uint32_t count = iso_transactions_count(transactions);
-    if (check_source(stream, source, error) != ISO_OK || library_need_building(transactions, error) != ISO_OK ||
-        (!stream->brought->decoder.ranges &&
-         iso_history_refuse_ranges(&transactions->history, "the option ranges, which keeps all keys from the start",
-                                   error) != ISO_OK))
-        return error->status;
+    if (check_source(stream, source) != ISO_OK || check_set(stream, source, transactions) != ISO_OK)
+        return answer(stream, error);
     if (count) {
         stream->brought->transactions = &transactions->history;
         feed(stream, source, now);
@@ -205,8 +218,8 @@ enum iso_status iso_stream_push(struct iso_stream *stream, uint32_t source, stru
 enum iso_status iso_stream_watermark(struct iso_stream *stream, uint32_t source, uint64_t timestamp, uint64_t now,
                                      struct iso_error *error)
 {
-    if (check_source(stream, source, error) != ISO_OK)
-        return error->status;
+    if (check_source(stream, source) != ISO_OK)
+        return answer(stream, error);
     stream->brought->watermark = timestamp;
     feed(stream, source, now);
     return answer(stream, error);
@@ -234,10 +247,6 @@ enum iso_outcome iso_stream_outcome(const struct iso_stream *stream, const char 
 {
     const char *why;
     enum iso_status status = iso_pipeline_outcome(stream->pipeline, stream->allow_unjudged, &why);
-    if (status != ISO_VIOLATED && stream->failure.status != ISO_OK) {
-        status = ISO_UNDECIDED;
-        why = "stopped";
-    }
     if (reason)
         *reason = status == ISO_UNDECIDED ? why : NULL;
     return status == ISO_OK ? ISO_HOLDS : status == ISO_VIOLATED ? ISO_IS_VIOLATED : ISO_IS_UNDECIDED;

@@ -35,6 +35,7 @@ void iso_transactions_clear(struct iso_transactions *transactions)
     transactions->input = ISO_NONE;
     transactions->unfiled = 0;
     transactions->broken.status = transactions->wrong.status = ISO_OK;
+    iso_transactions_forgive(transactions);
     transactions->building.is_open = false;
 }
 
@@ -47,6 +48,37 @@ uint32_t iso_transactions_count(const struct iso_transactions *transactions)
 static enum iso_status pass_on(const struct iso_error *wrong, struct iso_error *error)
 {
     return iso_error_set(error, wrong->status, "%s", wrong->text);
+}
+
+/* ---- what was refused ---- */
+
+/* What a call that may fail answers: its error is the set's, too, until somebody says that it may be. */
+static enum iso_status answer(struct iso_transactions *transactions, const struct iso_error *wrong,
+                              struct iso_error *error)
+{
+    if (wrong->status == ISO_OK)
+        return ISO_OK;
+    transactions->refusals++;
+    pass_on(wrong, &transactions->refused);
+    pass_on(wrong, error);
+    return wrong->status;
+}
+
+void iso_transactions_forgive(struct iso_transactions *transactions)
+{
+    transactions->refused.status = ISO_OK;
+    transactions->refusals = 0;
+}
+
+enum iso_status library_need_all(const struct iso_transactions *transactions, struct iso_error *error)
+{
+    if (!transactions->refusals || transactions->broken.status != ISO_OK)
+        return ISO_OK;
+    return iso_error_set(error, ISO_BAD_INPUT,
+                         "the set lacks what %u call%s could not add, first: %s; clear the set, or say with "
+                         "iso_transactions_forgive that it is whole without",
+                         (unsigned)transactions->refusals, transactions->refusals == 1 ? "" : "s",
+                         transactions->refused.text);
 }
 
 /* One that was begun and not ended is left out. */
@@ -96,8 +128,8 @@ static enum iso_status read_file(struct iso_history *history, const char *path, 
     return iso_format_read(format, path, history, error);
 }
 
-enum iso_status iso_transactions_load(struct iso_transactions *transactions, const char *path, const char *format,
-                                      struct iso_error *error)
+static enum iso_status load(struct iso_transactions *transactions, const char *path, const char *format,
+                            struct iso_error *error)
 {
     enum iso_format known;
     if (library_need_building(transactions, error) != ISO_OK || format_of(path, format, &known, error) != ISO_OK)
@@ -108,8 +140,15 @@ enum iso_status iso_transactions_load(struct iso_transactions *transactions, con
     return ISO_OK;
 }
 
-enum iso_status iso_transactions_initial(struct iso_transactions *transactions, const char *value,
-                                         struct iso_error *error)
+enum iso_status iso_transactions_load(struct iso_transactions *transactions, const char *path, const char *format,
+                                      struct iso_error *error)
+{
+    struct iso_error wrong = ISO_NO_ERROR;
+    load(transactions, path, format, &wrong);
+    return answer(transactions, &wrong, error);
+}
+
+static enum iso_status set_initial(struct iso_transactions *transactions, const char *value, struct iso_error *error)
 {
     struct iso_history *history = &transactions->history;
     if (library_need_building(transactions, error) != ISO_OK)
@@ -120,12 +159,27 @@ enum iso_status iso_transactions_initial(struct iso_transactions *transactions, 
     return ISO_OK;
 }
 
-enum iso_status iso_transactions_load_initial(struct iso_transactions *transactions, const char *path,
-                                              struct iso_error *error)
+enum iso_status iso_transactions_initial(struct iso_transactions *transactions, const char *value,
+                                         struct iso_error *error)
+{
+    struct iso_error wrong = ISO_NO_ERROR;
+    set_initial(transactions, value, &wrong);
+    return answer(transactions, &wrong, error);
+}
+
+static enum iso_status load_initial(struct iso_transactions *transactions, const char *path, struct iso_error *error)
 {
     if (library_need_building(transactions, error) != ISO_OK)
         return error->status;
     return iso_read_initial(path, &transactions->history, error);
+}
+
+enum iso_status iso_transactions_load_initial(struct iso_transactions *transactions, const char *path,
+                                              struct iso_error *error)
+{
+    struct iso_error wrong = ISO_NO_ERROR;
+    load_initial(transactions, path, &wrong);
+    return answer(transactions, &wrong, error);
 }
 
 /* ---- texts ---- */
@@ -137,8 +191,8 @@ static uint64_t next_origin(struct iso_transactions *transactions)
     return iso_origin(transactions->input, transactions->unfiled + 1);
 }
 
-enum iso_status iso_transactions_add_json(struct iso_transactions *transactions, const char *text, size_t length,
-                                          struct iso_error *error)
+static enum iso_status add_json(struct iso_transactions *transactions, const char *text, size_t length,
+                                struct iso_error *error)
 {
     struct iso_text *padded = &transactions->padded;
     struct iso_native_fault fault;
@@ -152,6 +206,14 @@ enum iso_status iso_transactions_add_json(struct iso_transactions *transactions,
         return iso_error_set(error, ISO_BAD_INPUT, "byte %zu: %s", fault.position + 1, fault.text);
     transactions->unfiled++;
     return ISO_OK;
+}
+
+enum iso_status iso_transactions_add_json(struct iso_transactions *transactions, const char *text, size_t length,
+                                          struct iso_error *error)
+{
+    struct iso_error wrong = ISO_NO_ERROR;
+    add_json(transactions, text, length, &wrong);
+    return answer(transactions, &wrong, error);
 }
 
 /* ---- calls ---- */
@@ -266,6 +328,7 @@ void iso_transactions_read_list(struct iso_transactions *transactions, const cha
 
 static enum iso_status end(struct iso_transactions *transactions, uint8_t outcome, struct iso_error *error)
 {
+    struct iso_error wrong;
     struct library_building *building = &transactions->building;
     struct iso_history *history = &transactions->history;
     bool is_timed = building->has_sts || building->has_cts;
@@ -275,9 +338,9 @@ static enum iso_status end(struct iso_transactions *transactions, uint8_t outcom
         refuse(transactions, "timestamps are single numbers, expected one kind in a history");
     if (transactions->wrong.status != ISO_OK) {
         leave_open_out(transactions);
-        pass_on(&transactions->wrong, error);
+        wrong = transactions->wrong;
         transactions->wrong.status = ISO_OK;
-        return error->status;
+        return answer(transactions, &wrong, error);
     }
     uint32_t t = history->transaction_count - 1;
     history->tid[t] = building->tid;
@@ -313,6 +376,8 @@ enum iso_status iso_transactions_unknown(struct iso_transactions *transactions, 
 
 enum iso_status library_finish(struct iso_transactions *transactions, bool drops_repeats, struct iso_error *error)
 {
+    if (library_need_all(transactions, error) != ISO_OK)
+        return error->status;
     if (transactions->history.finished && transactions->broken.status == ISO_OK)
         return ISO_OK;
     if (library_need_building(transactions, error) != ISO_OK)

@@ -108,6 +108,12 @@ enum iso_status iso_pipeline_reached(struct iso_pipeline *pipeline, uint64_t tim
 enum iso_status iso_pipeline_tick(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error);
 
 /* Nothing more will arrive: everything becomes final. */
+/* Something that should have been fed could not be, and nothing is after it: the verdict is not holds. */
+void iso_pipeline_stop(struct iso_pipeline *pipeline);
+
+/* So many records of the input were left out before they came here: as bad records that are skipped. */
+void iso_pipeline_left_out_before(struct iso_pipeline *pipeline, uint32_t input, uint32_t count);
+
 enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error);
 
 /* As iso_aion_memory. */
@@ -118,6 +124,12 @@ void iso_pipeline_stats(const struct iso_pipeline *pipeline, struct iso_pipeline
 
 /* Final violations that are not doubtful. */
 uint64_t iso_pipeline_certain(const struct iso_pipeline_stats *stats, enum iso_axiom axiom);
+
+/* The sum of these, and of the doubtful ones; and both in words, "2 violations (besides 7 doubtful)", with `of_order`
+ * more that the search for an order found. */
+enum { ISO_FOUND_TEXT = 80 };
+uint64_t iso_pipeline_found(const struct iso_pipeline_stats *stats, uint64_t *doubtful);
+void iso_pipeline_found_text(const struct iso_pipeline_stats *stats, uint64_t of_order, char text[ISO_FOUND_TEXT]);
 
 /* The lines of final violations that stand, as far as they are listed (max_violations): what was reported before a
  * restart, too. */

@@ -31,6 +31,7 @@ struct iso_pipeline {
     struct reports reports;
     struct lost lost;
     struct queries queries;
+    bool is_stopped;                 /* by its caller: what came since is missing */
     uint64_t memory_limit;           /* as the engine was told last; 0: none */
     struct iso_pipeline_order order; /* if one is sought */
     struct iso_pipeline_stats stats;

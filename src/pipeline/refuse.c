@@ -41,6 +41,17 @@ enum iso_status pipeline_bad_record(struct iso_pipeline *pipeline, const struct 
     return pipeline_leave_out(pipeline, message, origin, reason, error);
 }
 
+void iso_pipeline_left_out_before(struct iso_pipeline *pipeline, uint32_t input, uint32_t count)
+{
+    pipeline->stats.bad_records += count;
+    pipeline_lacks(pipeline, input);
+}
+
+void iso_pipeline_stop(struct iso_pipeline *pipeline)
+{
+    pipeline->is_stopped = true;
+}
+
 /* A record that is judged although another contradicts it: handed on as one that was left out is. */
 static void report_doubtful(struct iso_pipeline *pipeline, uint64_t origin, const char *reason)
 {

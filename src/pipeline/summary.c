@@ -1,4 +1,6 @@
 /* The whole run as one JSON object. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "pipeline/pipeline_private.h"
@@ -9,6 +11,26 @@ uint64_t iso_pipeline_certain(const struct iso_pipeline_stats *stats, enum iso_a
 {
     uint64_t found = stats->engine.counts[axiom], doubted = stats->doubted[axiom];
     return found > doubted ? found - doubted : 0;
+}
+
+uint64_t iso_pipeline_found(const struct iso_pipeline_stats *stats, uint64_t *doubtful)
+{
+    uint64_t certain = 0;
+    *doubtful = 0;
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++) {
+        uint64_t of_axiom = iso_pipeline_certain(stats, (enum iso_axiom)axiom);
+        certain += of_axiom;
+        *doubtful += stats->engine.counts[axiom] - of_axiom;
+    }
+    return certain;
+}
+
+void iso_pipeline_found_text(const struct iso_pipeline_stats *stats, uint64_t of_order, char text[ISO_FOUND_TEXT])
+{
+    uint64_t doubtful, certain = iso_pipeline_found(stats, &doubtful) + of_order;
+    int used = snprintf(text, ISO_FOUND_TEXT, "%" PRIu64 " violation%s", certain, certain == 1 ? "" : "s");
+    if (doubtful)
+        snprintf(text + used, ISO_FOUND_TEXT - (size_t)used, " (besides %" PRIu64 " doubtful)", doubtful);
 }
 
 /* Reads of clients, or before images of what clients wrote; where there are no clients, none. */
@@ -52,6 +74,8 @@ static uint64_t operations_left_out(const struct iso_pipeline *pipeline, enum le
 static const char *reason_of_input(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats)
 {
     const struct iso_join_stats *join = &stats->join;
+    if (pipeline->is_stopped)
+        return "stopped";
     if (stats->bad_records)
         return "skipped-records";
     if (stats->contradictions)
@@ -79,6 +103,13 @@ static const char *reason_of_input(const struct iso_pipeline *pipeline, const st
     return NULL;
 }
 
+/* Reads that are there to be judged. */
+static uint64_t committed_reads(const struct iso_books *books)
+{
+    const uint64_t *of = books->of[ISO_UNIT_READS];
+    return books->came[ISO_UNIT_READS] - of[ISO_BOOK_ABORTED] - of[ISO_BOOK_UNKNOWN] - of[ISO_BOOK_REPEATED];
+}
+
 /* Whether there was nothing to find a violation in. */
 static const char *reason_of_little(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
                                     const struct iso_books *books)
@@ -88,7 +119,11 @@ static const char *reason_of_little(const struct iso_pipeline *pipeline, const s
         return engine->transactions ? NULL : "nothing-judged";
     if (!engine->transactions)
         return "nothing-judged";
-    return pipeline->join && !judges_reads(pipeline, stats, books) ? "no-reads" : NULL;
+    if (judges_reads(pipeline, stats, books))
+        return NULL;
+    if (pipeline->stats.intake.records && committed_reads(books))
+        return "nothing-judged";
+    return pipeline->join ? "no-reads" : NULL;
 }
 
 /* At ser a writer's reads are judged at its commit, and where an order is sought all others are part of it. */
@@ -139,9 +174,7 @@ static const char *reason_of(const struct iso_pipeline *pipeline, const struct i
 static enum iso_status outcome_of(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
                                   const struct iso_books *books, bool allow_unjudged, const char **reason)
 {
-    uint64_t violations = pipeline_order_found(pipeline);
-    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-        violations += iso_pipeline_certain(stats, (enum iso_axiom)axiom);
+    uint64_t doubtful, violations = pipeline_order_found(pipeline) + iso_pipeline_found(stats, &doubtful);
     *reason = violations ? NULL : reason_of(pipeline, stats, books, allow_unjudged);
     return violations ? ISO_VIOLATED : *reason ? ISO_UNDECIDED : ISO_OK;
 }
@@ -177,22 +210,6 @@ static void put_totals(struct iso_text *text, const struct iso_pipeline *pipelin
                                          .writes_unjudged = engine->writes_unjudged,
                                          .per_operation = engine->per_operation};
     iso_reported_put_totals(text, &totals);
-}
-
-/* Of the counts those that are doubtful, axioms that have some. */
-static void put_doubted(struct iso_text *text, const struct iso_pipeline_stats *stats)
-{
-    bool some = false;
-    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++) {
-        if (!stats->doubted[axiom])
-            continue;
-        iso_text_put(text, some ? ",\"" : ",\"doubtful\":{\"");
-        iso_text_put(text, iso_axiom_name((enum iso_axiom)axiom));
-        iso_text_put(text, "\":");
-        iso_text_put_unsigned(text, stats->doubted[axiom]);
-        some = true;
-    }
-    iso_text_put(text, some ? "}" : "");
 }
 
 static void put_stream(struct iso_text *text, const struct iso_pipeline_stats *stats)
@@ -347,7 +364,7 @@ void iso_pipeline_summary(struct iso_pipeline *pipeline, const struct iso_books 
     iso_reported_put_verdict(text, &head);
     put_totals(text, pipeline, &stats);
     put_counts(text, pipeline, &stats.engine);
-    put_doubted(text, &stats);
+    iso_reported_put_doubtful(text, stats.doubted);
     put_stream(text, &stats);
     if (stats.has_join)
         put_join(text, &stats.join);

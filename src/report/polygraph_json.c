@@ -95,7 +95,10 @@ static void put_cycle(struct iso_text *text, const struct iso_polygraph_report *
 
 static void put_totals(struct iso_text *text, const struct iso_polygraph_report *report)
 {
-    struct iso_verdict all = {.reads_judged = report->result->counters.reads};
+    const struct iso_history *history = report->history;
+    struct iso_verdict all = {.reads_judged = report->result->counters.reads,
+                              .reads_unjudged = history->reads_of_stream,
+                              .unjudged[ISO_UNJUDGED_NO_STREAM] = history->reads_of_stream};
     struct iso_reported_totals totals = report_totals(report->history, report->as_si ? report->as_si : &all);
     iso_reported_put_totals(text, &totals);
 }

@@ -21,6 +21,8 @@ void report_put_atom(struct iso_output *output, const struct iso_history *histor
 void report_put_value(struct iso_output *output, const struct iso_history *history, const struct iso_value *value);
 void report_put_transaction(struct iso_output *output, const struct iso_history *history, uint32_t transaction);
 void report_put_key(struct iso_output *output, const struct iso_history *history, uint32_t key);
+/* Whether, and what to do about it, the records leave to a change stream what they wrote. */
+void report_put_stream(struct iso_output *output, const struct iso_history *history);
 void report_put_size(struct iso_output *output, const struct iso_history *history, const char *engine, double seconds);
 
 /* ---- polygraph's reports ---- */

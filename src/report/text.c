@@ -413,10 +413,16 @@ static void put_headline(struct iso_output *output, const struct iso_verdict *ve
 
 static void put_unjudged(struct iso_output *output, const struct iso_verdict *verdict)
 {
+    if (verdict->unjudged[ISO_UNJUDGED_NO_STREAM] == verdict->reads_unjudged) {
+        iso_output_text(output, " not judged: nothing here says what they had to find (no-stream).\n");
+        return;
+    }
     if (verdict->unjudged[ISO_UNJUDGED_UNKNOWN_WRITER] == verdict->reads_unjudged) {
-        iso_output_text(output, " not judged: the value may come from a transaction of unknown outcome.\n"
-                                "  Record whether those committed (\"status\"), or accept such reads with "
-                                "--allow-unjudged.\n");
+        iso_output_format(output,
+                          " not judged: the value may come from a transaction of unknown outcome.\n"
+                          "  Record whether those committed (\"status\")%s.\n",
+                          verdict->reads_judged ? ", or accept such reads with --allow-unjudged"
+                                                : ": no read was judged, so nothing is known of the level");
         return;
     }
     iso_output_text(output, " not judged:");
@@ -424,15 +430,31 @@ static void put_unjudged(struct iso_output *output, const struct iso_verdict *ve
         if (verdict->unjudged[reason])
             iso_output_format(output, "%s %s %" PRIu64, parts++ ? "," : "",
                               iso_unjudged_name((enum iso_unjudged)reason), verdict->unjudged[reason]);
-    iso_output_text(output, "\n  docs/verdicts.md says what each means; --allow-unjudged accepts such reads.\n");
+    iso_output_format(output, "\n  docs/verdicts.md says what each means; %s.\n",
+                      verdict->reads_judged ? "--allow-unjudged accepts such reads"
+                                            : "no read was judged, so nothing is known of the level");
+}
+
+void report_put_stream(struct iso_output *output, const struct iso_history *history)
+{
+    char place[512];
+    if (history->writer_of_stream == ISO_NONE)
+        return;
+    iso_history_location_text(history, history->writer_of_stream, place, sizeof place);
+    iso_output_format(
+        output,
+        "  %s: the record says which rows it wrote and not what: that stands in the change stream. Join them:\n"
+        "  isochron replay --source KIND:TOPIC,cells=true ... --history FILE CAPTURE\n",
+        place);
 }
 
 /* What stayed unjudged, and what a person can do about it. */
 static void put_gaps(struct iso_output *output, const struct iso_verdict *verdict)
 {
-    if (verdict->reason && !strcmp(verdict->reason, "nothing-judged"))
+    if (!verdict->history->committed_count && verdict->outcome == ISO_IS_UNDECIDED)
         iso_output_text(output, "  The input has no committed transaction, so there was nothing to judge. Is it the "
                                 "right file, and was it recorded to its end?\n");
+    report_put_stream(output, verdict->history);
     if (verdict->reads_unjudged) {
         iso_output_text(output, "  ");
         report_put_count(output, verdict->reads_unjudged, "read was", "reads were");

@@ -55,19 +55,17 @@ static void log_summary(const struct app_stream *stream, const struct iso_books 
     struct iso_pipeline_stats stats;
     const struct iso_pipeline_order *order = iso_pipeline_order(stream->pipeline);
     struct iso_text detail = {0};
-    uint64_t violations = 0;
+    char found[ISO_FOUND_TEXT];
     iso_pipeline_stats(stream->pipeline, &stats);
     put_detail(stream->pipeline, books, &stats, reason, &detail);
-    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-        violations += stats.engine.counts[axiom];
-    violations += order ? order->found : 0;
-    app_log("%s at %s: %" PRIu64 " transaction%s, %" PRIu64 " violation%s, %" PRIu64 " message%s in %.1f s%s%s%s%s",
+    iso_pipeline_found_text(&stats, order ? order->found : 0, found);
+    app_log("%s at %s: %" PRIu64 " transaction%s, %s, %" PRIu64 " message%s in %.1f s%s%s%s%s",
             outcome == ISO_VIOLATED ? "violated"
             : outcome == ISO_OK     ? "holds"
                                     : "undecided",
             iso_pipeline_level_name(stream->pipeline), stats.engine.transactions, app_plural(stats.engine.transactions),
-            violations, app_plural(violations), stats.messages, app_plural(stats.messages), seconds,
-            reason ? "; reason: " : "", reason ? reason : "", detail.used ? ": " : "", detail.bytes);
+            found, stats.messages, app_plural(stats.messages), seconds, reason ? "; reason: " : "",
+            reason ? reason : "", detail.used ? ": " : "", detail.bytes);
     iso_text_release(&detail);
 }
 

@@ -17,15 +17,12 @@ void app_display_init(struct app_display *display, bool draws, int64_t now)
 static void draw_line(const struct app_display *display, const struct iso_pipeline_stats *stats,
                       struct iso_kafka_consumer *consumer, int64_t now)
 {
-    uint64_t violations = 0;
-    char trouble[200], text[400];
-    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-        violations += stats->engine.counts[axiom];
+    char trouble[200], text[400], found[ISO_FOUND_TEXT];
+    iso_pipeline_found_text(stats, 0, found);
     double seconds = (double)(now - display->started) / 1000;
-    int used =
-        snprintf(text, sizeof text, "%" PRIu64 " transactions  %.0f/s  %" PRIu64 " violations  %" PRIu64 " open reads",
-                 stats->engine.transactions, seconds > 0 ? (double)stats->engine.transactions / seconds : 0, violations,
-                 stats->engine.open_reads);
+    int used = snprintf(text, sizeof text, "%" PRIu64 " transactions  %.0f/s  %s  %" PRIu64 " open reads",
+                        stats->engine.transactions, seconds > 0 ? (double)stats->engine.transactions / seconds : 0,
+                        found, stats->engine.open_reads);
     if (stats->has_watermark)
         used += snprintf(text + used, sizeof text - (size_t)used, "  watermark %" PRIu64, stats->watermark);
     if (iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble))

@@ -43,15 +43,13 @@ void app_periodic_log_progress(const struct app_periodic_log *log, const struct 
                                uint64_t behind, int64_t now, char *text, size_t size)
 {
     double seconds = (double)(now - log->reported) / 1000;
-    uint64_t violations = 0, messages = stats->messages, fresh = messages - log->messages;
-    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-        violations += stats->engine.counts[axiom];
-    int used = snprintf(text, size,
-                        "%" PRIu64 " message%s so far (%.0f/s lately), %" PRIu64 " behind; %" PRIu64
-                        " transaction%s, %" PRIu64 " violation%s; ",
-                        messages, app_plural(messages), seconds > 0 ? (double)fresh / seconds : 0, behind,
-                        stats->engine.transactions, app_plural(stats->engine.transactions), violations,
-                        app_plural(violations));
+    uint64_t messages = stats->messages, fresh = messages - log->messages;
+    char found[ISO_FOUND_TEXT];
+    iso_pipeline_found_text(stats, 0, found);
+    int used = snprintf(
+        text, size, "%" PRIu64 " message%s so far (%.0f/s lately), %" PRIu64 " behind; %" PRIu64 " transaction%s, %s; ",
+        messages, app_plural(messages), seconds > 0 ? (double)fresh / seconds : 0, behind, stats->engine.transactions,
+        app_plural(stats->engine.transactions), found);
     if (used < 0 || (size_t)used >= size)
         return;
     if (stats->has_watermark)

@@ -145,19 +145,18 @@ static void report_to_manager(struct app_status *status, const char *trouble, ui
 {
     const struct iso_kafka_partition *partitions;
     const struct iso_aion_stats *engine = &status->stats.engine;
-    uint64_t done = 0, behind = 0, violations = 0;
+    uint64_t done = 0, behind = 0;
+    char found[ISO_FOUND_TEXT];
     uint32_t partition_count = iso_kafka_consumer_partitions(status->consumer, &partitions);
     for (uint32_t i = 0; i < partition_count; i++) {
         done += (uint64_t)partitions[i].next;
         behind += iso_kafka_consumer_behind(status->consumer, i);
     }
-    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-        violations += engine->counts[axiom];
+    iso_pipeline_found_text(&status->stats, 0, found);
     if (app_notify_progress(&status->notify, done, !behind || trouble, now))
-        app_notify_status(&status->notify,
-                          "%" PRIu64 " transaction%s, %" PRIu64 " violation%s, %" PRIu64 " message%s behind%s%s",
-                          engine->transactions, app_plural(engine->transactions), violations, app_plural(violations),
-                          behind, app_plural(behind), trouble ? "; " : "", trouble ? trouble : "");
+        app_notify_status(&status->notify, "%" PRIu64 " transaction%s, %s, %" PRIu64 " message%s behind%s%s",
+                          engine->transactions, app_plural(engine->transactions), found, behind, app_plural(behind),
+                          trouble ? "; " : "", trouble ? trouble : "");
 }
 
 /* Notes which partitions have gone on. */

@@ -118,6 +118,13 @@ struct iso_reported_totals {
     bool per_operation;
 };
 
+/* Whether a verdict's object may have a member of that name: of one table, by which the reader tells them from a
+ * violation's. A writer's members are held against it (tests/property/reported.c). */
+bool iso_reported_is_of_verdict(const struct iso_json_text *name);
+
+/* `,"doubtful":{"EXT":7}`: of the counts those that are doubtful; nothing where none is. */
+void iso_reported_put_doubtful(struct iso_text *text, const uint64_t doubtful[ISO_AXIOMS]);
+
 /* From "isochron" on, without a brace. */
 void iso_reported_put_verdict(struct iso_text *text, const struct iso_reported_verdict *verdict);
 void iso_reported_put_totals(struct iso_text *text, const struct iso_reported_totals *totals);
@@ -142,7 +149,7 @@ struct iso_reported_sink {
 /* What the objects that were read so far say of the whole; of several the last. */
 struct iso_reported_object {
     char level[12], engine[12], outcome[12]; /* empty: not said */
-    uint64_t found;                          /* the sum of the counts */
+    uint64_t found, doubtful;                /* the sum of the counts, and of those that are doubtful */
     bool has_counts, versions_by_commit;
     bool is_verdict, is_violation; /* the last object; the violations of a verdict's list went to the sink before */
 };

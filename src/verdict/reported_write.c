@@ -257,6 +257,20 @@ void iso_reported_put_totals(struct iso_text *text, const struct iso_reported_to
     iso_text_put(text, totals->per_operation ? ",\"per_operation\":true" : ",\"per_operation\":false");
 }
 
+void iso_reported_put_doubtful(struct iso_text *text, const uint64_t doubtful[ISO_AXIOMS])
+{
+    bool some = false;
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++) {
+        if (!doubtful[axiom])
+            continue;
+        put_string(text, some ? "," : ",\"doubtful\":{", iso_axiom_name((enum iso_axiom)axiom));
+        iso_text_put(text, ":");
+        iso_text_put_unsigned(text, doubtful[axiom]);
+        some = true;
+    }
+    iso_text_put(text, some ? "}" : "");
+}
+
 void iso_reported_put_counts(struct iso_text *text, const uint64_t counts[ISO_AXIOMS])
 {
     iso_text_put(text, ",\"counts\":{");

@@ -24,7 +24,8 @@ static const char *const names[ISO_UNJUDGED_REASONS] = {"unknown-writer",
                                                         "repeated-value",
                                                         "memory",
                                                         "wrong-row",
-                                                        "incomplete"};
+                                                        "incomplete",
+                                                        "no-stream"};
 
 const char *iso_unjudged_name(enum iso_unjudged reason)
 {

@@ -252,8 +252,28 @@ static void name_row_sets(struct iso_verdict *verdict)
         else if (violation->expected.is_list ? !violation->expected.count : violation->expected.atom == ISO_ABSENT)
             violation->kind = ISO_EXTRA_ROW;
     }
-    verdict->reads_unjudged += history->ranges.skipped;
+    verdict->reads_unjudged += history->ranges.skipped + history->reads_of_stream;
+    verdict->unjudged[ISO_UNJUDGED_NO_STREAM] += history->reads_of_stream;
     verdict->unjudged[ISO_UNJUDGED_SCAN_LIMIT] += history->ranges.skipped;
+}
+
+/* Whether committed transactions read anything. */
+static bool has_reads(const struct iso_history *history)
+{
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        if (iso_status_of(history, t) != ISO_COMMITTED)
+            continue;
+        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+            if (history->kind[o] == ISO_READ || history->kind[o] == ISO_READ_LIST)
+                return true;
+    }
+    return false;
+}
+
+bool iso_verdict_judged_nothing(const struct iso_history *history, uint64_t reads_judged)
+{
+    return !history->committed_count ||
+           (!reads_judged && (history->writer_of_stream != ISO_NONE || has_reads(history)));
 }
 
 void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged)
@@ -269,12 +289,12 @@ void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged)
     verdict->reason = NULL;
     if (found) {
         verdict->outcome = ISO_IS_VIOLATED;
-    } else if (verdict->history->committed_count == 0) {
-        verdict->outcome = ISO_IS_UNDECIDED;
-        verdict->reason = "nothing-judged";
-    } else if (verdict->reads_unjudged && !allow_unjudged) {
+    } else if (verdict->history->committed_count && verdict->reads_unjudged && !allow_unjudged) {
         verdict->outcome = ISO_IS_UNDECIDED;
         verdict->reason = iso_unjudged_largest(verdict->unjudged);
+    } else if (iso_verdict_judged_nothing(verdict->history, verdict->reads_judged)) {
+        verdict->outcome = ISO_IS_UNDECIDED;
+        verdict->reason = "nothing-judged";
     } else {
         verdict->outcome = ISO_HOLDS;
     }

@@ -208,6 +208,104 @@ static void options_that_do_not_fit_are_refused(void **state)
     iso_transactions_free(set);
 }
 
+static const char right[] = "{\"tid\":1,\"sid\":1,\"sts\":1,\"cts\":1,\"ops\":[]}", wrong[] = "{\"tid\":1,}";
+
+/* Whoever passes over an error is told again where it matters: nothing is judged by what was not asked for. */
+static void an_option_that_was_refused_is_an_error_of_the_check(void **state)
+{
+    (void)state;
+    struct iso_error error = ISO_NO_ERROR, ignored = ISO_NO_ERROR;
+    struct iso_options *options = iso_options_new();
+    struct iso_transactions *set = iso_transactions_new();
+    add(set, right);
+    iso_options_set_text(options, "level", "sser", &ignored);
+    iso_options_set_number(options, "max-per-kex", 1, &ignored);
+    assert_null(iso_check_new(set, options, &error));
+    assert_refuses(&error, ISO_BAD_INPUT, "level: sser");
+    assert_null(iso_stream_new(options, NULL, NULL, NULL, &error));
+    assert_refuses(&error, ISO_BAD_INPUT, "iso_options_clear");
+    iso_options_set_text(options, "level", "ser", &ignored);
+    assert_null(iso_check_new(set, options, &error)); /* the other one */
+    error.status = ISO_OK;
+    iso_options_clear(options);
+    struct iso_check *check = iso_check_new(set, options, &error);
+    assert_non_null(check);
+    iso_check_free(check);
+    iso_options_free(options);
+    iso_transactions_free(set);
+}
+
+static void a_set_that_lacks_something_is_an_error_of_the_check(void **state)
+{
+    (void)state;
+    struct iso_error error = ISO_NO_ERROR, ignored = ISO_NO_ERROR;
+    struct iso_transactions *set = iso_transactions_new();
+    add(set, right);
+    iso_transactions_add_json(set, wrong, strlen(wrong), &ignored);
+    iso_transactions_commit(set, &ignored);
+    assert_null(iso_check_new(set, NULL, &error));
+    assert_refuses(&error, ISO_BAD_INPUT, "2 calls could not add, first: byte 10");
+    assert_null(iso_stream_new(NULL, set, NULL, NULL, &error));
+    error.status = ISO_OK;
+    iso_transactions_forgive(set);
+    struct iso_check *check = iso_check_new(set, NULL, &error);
+    assert_non_null(check);
+    assert_int_equal(iso_check_outcome(check), ISO_HOLDS);
+    iso_check_free(check);
+    iso_transactions_add_json(set, right, strlen(right), &ignored); /* it was checked */
+    assert_null(iso_check_new(set, NULL, &error));
+    iso_transactions_clear(set);
+    add(set, right);
+    error.status = ISO_OK;
+    check = iso_check_new(set, NULL, &error);
+    assert_non_null(check);
+    iso_check_free(check);
+    iso_transactions_free(set);
+}
+
+static void a_stream_that_was_not_given_all_is_undecided(void **state)
+{
+    (void)state;
+    for (int skips = 0; skips < 2; skips++) {
+        struct iso_error error = ISO_NO_ERROR, ignored = ISO_NO_ERROR;
+        const char *reason = NULL;
+        struct iso_options *options = iso_options_new();
+        struct iso_transactions *set = iso_transactions_new();
+        iso_options_set_text(options, "on-bad-record", skips ? "skip" : "fail", &error);
+        struct iso_stream *stream = iso_stream_new(options, NULL, NULL, NULL, &error);
+        uint32_t source = iso_stream_source(stream, "a", 0);
+        add(set, right);
+        assert_int_equal(iso_stream_push(stream, source, set, 0, &error), ISO_OK);
+        iso_transactions_add_json(set, wrong, strlen(wrong), &ignored);
+        assert_int_equal(iso_stream_push(stream, source, set, 0, &ignored), skips ? ISO_OK : ISO_BAD_INPUT);
+        iso_stream_end(stream, 0, &ignored);
+        assert_int_equal(iso_stream_outcome(stream, &reason), ISO_IS_UNDECIDED);
+        assert_string_equal(reason, skips ? "skipped-records" : "stopped");
+        assert_non_null(strstr(iso_stream_json(stream, NULL), "\"verdict\":\"undecided\""));
+        iso_stream_free(stream);
+        iso_transactions_free(set);
+        iso_options_free(options);
+    }
+}
+
+static void a_history_of_which_no_read_is_judged_does_not_hold(void **state)
+{
+    (void)state;
+    struct iso_error error = ISO_NO_ERROR;
+    struct iso_options *options = iso_options_new();
+    struct iso_transactions *set = iso_transactions_new();
+    add(set,
+        "{\"tid\":1,\"sid\":1,\"sts\":1,\"cts\":2,\"status\":\"unknown\",\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
+    add(set, "{\"tid\":2,\"sid\":2,\"sts\":3,\"cts\":3,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
+    assert_int_equal(iso_options_set_number(options, "allow-unjudged", 1, &error), ISO_OK);
+    struct iso_check *check = iso_check_new(set, options, &error);
+    assert_int_equal(iso_check_outcome(check), ISO_IS_UNDECIDED);
+    assert_string_equal(iso_check_reason(check), "nothing-judged");
+    iso_check_free(check);
+    iso_transactions_free(set);
+    iso_options_free(options);
+}
+
 static void evidence_is_written(void **state)
 {
     (void)state;
@@ -369,6 +467,10 @@ int main(void)
         cmocka_unit_test(a_checked_set_is_read_only),
         cmocka_unit_test(what_contradicts_itself_is_refused_for_good),
         cmocka_unit_test(options_that_do_not_fit_are_refused),
+        cmocka_unit_test(an_option_that_was_refused_is_an_error_of_the_check),
+        cmocka_unit_test(a_set_that_lacks_something_is_an_error_of_the_check),
+        cmocka_unit_test(a_stream_that_was_not_given_all_is_undecided),
+        cmocka_unit_test(a_history_of_which_no_read_is_judged_does_not_hold),
         cmocka_unit_test(evidence_is_written),
         cmocka_unit_test(a_stream_that_is_stopped_stays_so),
         cmocka_unit_test(deadlines_follow_the_time_that_is_passed_in),
