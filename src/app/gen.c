@@ -309,6 +309,57 @@ static enum iso_status publish_history(struct app *app, const struct gen *gen, c
 
 /* ---- the command line ---- */
 
+#define TENTH (((uint64_t)1 << 32) / 10)
+
+static const struct gen defaults = {.generate = {.sessions = 50,
+                                                 .transactions = 100000,
+                                                 .operations = 15,
+                                                 .keys = 1000,
+                                                 .sites = 3,
+                                                 .behind = 100,
+                                                 .read_share = (uint64_t)1 << 31,
+                                                 .columns = 3,
+                                                 .span = 20,
+                                                 .range_share = TENTH * 2,
+                                                 .condition_share = TENTH,
+                                                 .aggregate_share = TENTH,
+                                                 .delete_share = TENTH * 2,
+                                                 .seed = 1},
+                                    .output = "-"};
+
+/* Refuses what would change nothing: options of rows without rows, of sites and of publishing likewise. */
+static enum iso_status check_effects(struct app *app, const struct gen *gen)
+{
+    const struct iso_generate_options *is = &gen->generate, *was = &defaults.generate;
+    const bool rows = is->tables, sites = iso_generate_is_timeless(is->level), publishes = gen->to;
+    const struct {
+        const char *option, *needs;
+        bool is_given, has_effect;
+    } parts[] = {
+        {"columns", "--tables", is->columns != was->columns, rows},
+        {"texts", "--tables", is->texts, rows},
+        {"deletes", "--tables", is->delete_share != was->delete_share, rows},
+        {"ranges", "--tables", is->range_share != was->range_share, rows},
+        {"span", "--tables", is->span != was->span, rows},
+        {"conditions", "--tables", is->condition_share != was->condition_share, rows},
+        {"aggregates", "--tables", is->aggregate_share != was->aggregate_share, rows},
+        {"bags", "--tables", is->bag_share, rows},
+        {"sites", "--level psi or cc", is->sites != was->sites, sites},
+        {"behind", "--level psi or cc", is->behind != was->behind, sites},
+        {"partitions", "--to", gen->publish.partitions, publishes},
+        {"rate", "--to", gen->publish.rate, publishes},
+        {"delay", "--to", gen->publish.delay, publishes},
+        {"deviation", "--to", gen->publish.deviation, publishes},
+        {"repeats", "--to", gen->publish.repeats, publishes},
+        {"watermarks", "--to", gen->publish.watermarks, publishes},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].is_given && !parts[i].has_effect)
+            return iso_error_set(&app->error, ISO_BAD_INPUT, "--%s goes with %s: without it nothing changes",
+                                 parts[i].option, parts[i].needs);
+    return ISO_OK;
+}
+
 enum { TABLE_ROWS = ISO_SCAN_LIMIT }; /* more than a checker looks at for one query would not be judged */
 
 static enum iso_status check_rows(struct app *app, const struct gen *gen)
@@ -376,7 +427,7 @@ static enum iso_status check_options(struct app *app, const struct gen *gen, con
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--to takes the native format and no -o");
     if (gen->publish.watermarks && gen->generate.order != ISO_ORDER_COMMIT)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--watermarks needs --order commit: else they could be wrong");
-    if (check_rows(app, gen) != ISO_OK || check_sites(app, gen) != ISO_OK)
+    if (check_effects(app, gen) != ISO_OK || check_rows(app, gen) != ISO_OK || check_sites(app, gen) != ISO_OK)
         return app->error.status;
     if ((uint64_t)gen->generate.transactions * gen->generate.operations > UINT32_MAX)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--txns times --ops must stay below 2^32");
@@ -416,25 +467,9 @@ static enum iso_status generate_history(struct app *app, const struct gen *gen, 
     return status;
 }
 
-#define TENTH (((uint64_t)1 << 32) / 10)
-
 static enum iso_status run_gen(struct app *app, int count, char **arguments)
 {
-    struct gen gen = {.generate = {.sessions = 50,
-                                   .transactions = 100000,
-                                   .operations = 15,
-                                   .keys = 1000,
-                                   .sites = 3,
-                                   .behind = 100,
-                                   .read_share = (uint64_t)1 << 31,
-                                   .columns = 3,
-                                   .span = 20,
-                                   .range_share = TENTH * 2,
-                                   .condition_share = TENTH,
-                                   .aggregate_share = TENTH,
-                                   .delete_share = TENTH * 2,
-                                   .seed = 1},
-                      .output = "-"};
+    struct gen gen = defaults;
     struct app_texts files = {0};
     bool done;
     enum iso_status status = app_parse(app, count, arguments, &gen, &files, &done);
