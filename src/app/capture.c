@@ -42,7 +42,7 @@ static const struct app_option options[] = {
 static enum iso_status record_topics(struct iso_kafka_consumer *consumer, struct iso_capture_writer *writer,
                                      struct iso_error *error)
 {
-    volatile sig_atomic_t *stopped = app_catch_signals(0);
+    volatile sig_atomic_t *stopped = app_catch_signals(0, false);
     int64_t flushed = iso_kafka_now();
     while (!*stopped && !iso_kafka_consumer_finished(consumer) && error->status == ISO_OK) {
         const struct iso_message *messages;

@@ -434,7 +434,7 @@ static enum iso_status run_probe(struct app *app, int count, char **arguments)
     if (status != ISO_OK || done)
         goto out;
     probe.can_draw = !probe.quiet && app_log_can_draw();
-    probe.options.stopped = app_catch_signals(0);
+    probe.options.stopped = app_catch_signals(0, false);
     status = probe.drop_leftovers ? list_leftovers(app, &probe)
              : probe.list         ? list_workloads(app, &probe)
                                   : probe_database(app, &probe);

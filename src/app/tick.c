@@ -150,7 +150,7 @@ static struct iso_database *connect_again(struct iso_database *database, const c
 
 static enum iso_status run_rounds(struct app *app, struct tick_command *command, const char *url)
 {
-    volatile sig_atomic_t *stopped = app_catch_signals(0);
+    volatile sig_atomic_t *stopped = app_catch_signals(0, false);
     struct iso_tick tick;
     uint64_t clock_us = 0, watermark = 0, sent = 0;
     double until = command->seconds_ms ? app_seconds() + (double)command->seconds_ms / 1000 : 0;

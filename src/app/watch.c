@@ -52,9 +52,10 @@ static const struct app_option options[] = {
                    "no more than that again. 0, the default: four times the size of the\n"
                    "state, at least 64 MiB; and every hour."),
     APP_ROW_SECONDS("shutdown-timeout", "SECONDS", PLACE(shutdown_timeout), 1, 3600,
-                    "SIGTERM and Ctrl-C finish the current batch and end the run within so\n"
-                    "long (10). With --drain this time begins once everything is read. A\n"
-                    "second signal ends the run at once."),
+                    "SIGTERM and Ctrl-C judge what has come, however long that takes, and end\n"
+                    "the run. So long (10) it waits for others meanwhile: a broker, a device,\n"
+                    "who reads the output; then it is undecided (waiting, status 3). A second\n"
+                    "signal ends the run at once."),
     APP_ROW_GROUP("Status over HTTP"),
     APP_ROW_TEXT("listen", "HOST:PORT", PLACE(listen),
                  "Serve a live page, /metrics, /status, /violations, /livez and /readyz\n"

@@ -61,6 +61,7 @@ void iso_books_waiting_text(const struct iso_books *books, struct iso_text *text
     put_waiting(text, waiting->tables, " table", " tables", " for the rest of the first snapshot");
     put_waiting(text, waiting->beyond, " read", " reads",
                 " that differ, for changes that may still have been on their way");
+    put_waiting(text, waiting->lines, " verdict line", " verdict lines", " for the topic of --out to take");
 }
 
 void iso_books_imbalance_text(const struct iso_books *books, struct iso_text *text)

@@ -67,6 +67,7 @@ struct iso_books {
         uint64_t tables;            /* for the rest of the first snapshot: its sender marks the end of each */
         uint64_t beyond;            /* reads that differ from what came, for what did not (pipeline/lost.c) */
         uint64_t of_records, total; /* reads of those records; all of these */
+        uint64_t lines;             /* of verdicts, for who takes them; the caller adds it, to the total, too */
         uint64_t records_ms, rows_ms, reads_ms; /* how long the oldest of these has waited */
     } waiting;
 };

@@ -92,6 +92,8 @@ static enum iso_status conclude_timed(struct app_stream *stream, double seconds,
     if (app_order_seek(&stream->order, error) != ISO_OK)
         return error->status;
     iso_pipeline_books(stream->pipeline, &books);
+    books.waiting.lines = stream->untaken;
+    books.waiting.total += stream->untaken;
     enum iso_status outcome = iso_pipeline_outcome_of(stream->pipeline, &books, options->allow_unjudged, &reason);
     bool unplaced = reason && !strcmp(reason, "no-start-timestamp"); /* what timestamps cannot place, an order may */
     if (options->any_order && (outcome == ISO_VIOLATED || unplaced))

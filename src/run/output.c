@@ -50,8 +50,8 @@ enum iso_status app_output_open(struct app_output *output, const struct app_stre
 enum iso_status app_output_close(struct app_output *output, struct iso_error *error)
 {
     struct iso_error flushing = {0};
-    if (output->producer && iso_kafka_producer_flush(output->producer, FLUSH_SECONDS, &flushing) != ISO_OK &&
-        error->status == ISO_OK)
+    if (output->producer && !output->gave_up &&
+        iso_kafka_producer_flush(output->producer, FLUSH_SECONDS, &flushing) != ISO_OK && error->status == ISO_OK)
         iso_error_set(error, flushing.status, "%s", flushing.text);
     iso_kafka_producer_free(output->producer);
     output->producer = NULL;

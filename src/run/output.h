@@ -17,6 +17,7 @@ struct app_output {
     struct iso_output *lines;            /* where lines go if not to a topic: standard output, or `file` */
     struct iso_output file;              /* --out file:PATH */
     struct iso_kafka_producer *producer; /* --out kafka:TOPIC; NULL: no topic */
+    bool gave_up;                        /* the topic takes nothing: what it has not is not waited for */
     struct iso_web *web;                 /* borrowed; NULL: nobody looks */
     bool in_words;                       /* final verdicts on standard output, each in words ... */
     bool only_in_words;                  /* ... and lines nowhere */

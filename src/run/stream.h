@@ -40,6 +40,7 @@ struct app_stream {
     struct app_joined joined; /* --to-history */
     bool joins;               /* there is a change stream */
     bool complete;            /* all has come that there is to come */
+    uint64_t untaken;         /* verdict lines that their topic did not take in time */
     bool concluded;
 };
 

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fault.h"
 #include "base/memory.h"
@@ -50,6 +49,7 @@ struct watcher {
     uint32_t declared;    /* partitions that the pipeline knows of */
     int64_t flushed;      /* when what is written beside the verdicts was */
     bool reported_memory; /* that --memory is not enough */
+    int64_t came;         /* when messages came last; while it drains */
     bool drains;          /* it was stopped, and reads to the ends of then */
 };
 
@@ -203,9 +203,12 @@ static enum iso_status feed_step(struct watcher *watcher, struct iso_error *erro
     if (polling.status != ISO_OK && error->status == ISO_OK)
         iso_error_set(error, polling.status, "%s", polling.text);
     work_between_batches(watcher, time, now, error);
-    if (!count)
+    if (count)
+        watcher->came = iso_kafka_now();
+    else
         app_output_flush(&watcher->stream.output); /* caught up: whoever reads the verdicts is to see them */
     show_how_far(watcher, now);
+    app_signals_note_step();
     return error->status;
 }
 
@@ -217,6 +220,15 @@ static bool is_finished(const struct watcher *watcher)
     return watcher->durable.finished || (watcher->consumer && iso_kafka_consumer_finished(watcher->consumer));
 }
 
+/* Reading to the ends of then, it waits no longer than --shutdown-timeout for a broker. */
+static bool is_given_up(const struct watcher *watcher)
+{
+    if (iso_kafka_now() - watcher->came < (int64_t)watcher->options->shutdown_timeout)
+        return false;
+    app_log_warning("--drain: no broker gave anything for as long as --shutdown-timeout: what still waits stays undecided");
+    return true;
+}
+
 /* As many messages were read as were asked for, or it was asked to stop. With --drain it reads to the ends of then. */
 static bool is_stopped(struct watcher *watcher)
 {
@@ -224,8 +236,9 @@ static bool is_stopped(struct watcher *watcher)
     if (!watcher->consumer || !watcher->left || (*watcher->stopped && !watcher->options->drain))
         return true;
     if (!*watcher->stopped || watcher->drains)
-        return false;
+        return watcher->drains && is_given_up(watcher);
     watcher->drains = watcher->ends.ends_alone = true;
+    watcher->came = iso_kafka_now();
     if (iso_kafka_consumer_stop_at_ends(watcher->consumer, &error) == ISO_OK)
         return false;
     app_log_warning("--drain: %s", error.text);
@@ -256,6 +269,20 @@ static unsigned patience_of(const struct app_watch_options *options)
     return (unsigned)((options->shutdown_timeout + 999) / 1000);
 }
 
+/* Whether the topic of --out has all lines; what it does not take in time waits for it. */
+static bool hand_over(struct watcher *watcher)
+{
+    struct app_stream *stream = &watcher->stream;
+    struct iso_kafka_producer *producer = stream->output.producer;
+    struct iso_error late = ISO_NO_ERROR;
+    if (!producer || !*watcher->stopped ||
+        iso_kafka_producer_flush(producer, patience_of(watcher->options), &late) == ISO_OK)
+        return true;
+    stream->untaken = iso_kafka_producer_waiting(producer);
+    stream->output.gave_up = stream->untaken > 0;
+    return !stream->untaken;
+}
+
 /* What a run that is stopped remembers comes before what it says of itself: there is little time. A run that comes to
  * its end may emit something more. */
 static enum iso_status conclude_run(struct watcher *watcher, double seconds, struct iso_error *error)
@@ -264,6 +291,9 @@ static enum iso_status conclude_run(struct watcher *watcher, double seconds, str
     struct app_durable *durable = watcher->durable.catching_up ? NULL : durable_of(watcher);
     unsigned patience = patience_of(watcher->options);
     enum iso_status outcome = ISO_OK;
+    if (!hand_over(watcher))
+        durable = NULL; /* a restart hands over the rest */
+    app_signals_note_step();
     if (error->status == ISO_OK && durable && !stream->complete)
         app_checkpoint_last(durable, patience, error);
     if (error->status == ISO_OK)
@@ -374,7 +404,7 @@ static enum iso_status open_status(struct watcher *watcher, struct iso_error *er
 
 static void catch_signals(struct watcher *watcher)
 {
-    watcher->stopped = app_catch_signals(watcher->options->drain ? 0 : patience_of(watcher->options));
+    watcher->stopped = app_catch_signals(patience_of(watcher->options), watcher->options->stream.quiet);
 }
 
 /* Opening takes none of the pipeline's time. */
@@ -407,8 +437,6 @@ static enum iso_status watch_topics(struct watcher *watcher, struct iso_error *e
         feed_step(watcher, error);
     app_display_end(&watcher->display);
     stream->complete = is_finished(watcher);
-    if (watcher->drains)
-        alarm(patience_of(watcher->options));
     if (error->status == ISO_OK && stream->complete)
         end_input(watcher, error);
     return conclude_run(watcher, app_seconds() - started, error);

@@ -199,7 +199,7 @@ for ((i = 0; i < 1200; i++)); do
 done
 kill -TERM $!
 wait $!
-gives 4 "not done within --shutdown-timeout" "SIGTERM ends a run in time whose output nobody reads"
+gives 3 "reason: waiting" "SIGTERM ends a run in time whose output nobody reads"
 exec 7>&-
 
 # Standard output as a pipe: what was noted as told is not told again.

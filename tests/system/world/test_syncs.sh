@@ -78,7 +78,7 @@ result $? "SIGTERM: $(tail -1 "$work/judged")" || { echo "# status $status"; hea
 export WITNESS_HOLD=$work/stuck
 stopped --shutdown-timeout 1
 ended
-[ $status = 4 ] && grep -q "not done within --shutdown-timeout" "$work/said"
+[ $status = 3 ] && grep -q "reason: waiting: .*--shutdown-timeout" "$work/said"
 result $? "--shutdown-timeout ends it" || sed "s/^/# $status /" "$work/said"
 stopped
 for ((i = 0; i < 200; i++)); do # until the first one was heard: the second is not caught any more
