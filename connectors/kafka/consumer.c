@@ -55,9 +55,23 @@ static void copy_options(struct iso_kafka_consumer *consumer, const struct iso_k
     }
 }
 
+void kafka_consumer_name_topic(struct iso_kafka_consumer *consumer, struct topic *topic, const char *name,
+                               struct iso_error *error)
+{
+    *topic = (struct topic){.name = iso_copy_text(name, strlen(name)),
+                            .handle = rd_kafka_topic_new(consumer->client.handle, name, NULL)};
+    if (!topic->handle)
+        iso_error_set(error, ISO_BAD_INPUT, "topic %s: %s", name, rd_kafka_err2str(rd_kafka_last_error()));
+}
+
 static void name_topics(struct iso_kafka_consumer *consumer, const struct iso_kafka_consumer_options *options,
                         struct iso_error *error)
 {
+    for (uint32_t i = 0; i < options->prefix_count; i++) {
+        consumer->prefixes = iso_reallocate(consumer->prefixes, (i + 1) * sizeof *consumer->prefixes);
+        consumer->prefixes[consumer->prefix_count++] =
+            iso_copy_text(options->prefixes[i], strlen(options->prefixes[i]));
+    }
     consumer->topics = iso_allocate_zeroed(options->topic_count, sizeof *consumer->topics);
     for (uint32_t i = 0; i < options->topic_count && error->status == ISO_OK; i++) {
         for (uint32_t earlier = 0; earlier < i; earlier++)
@@ -65,11 +79,7 @@ static void name_topics(struct iso_kafka_consumer *consumer, const struct iso_ka
                 iso_error_set(error, ISO_BAD_INPUT, "topic %s is named twice", options->topics[i]);
                 return;
             }
-        struct topic *topic = &consumer->topics[consumer->topic_count++];
-        topic->name = iso_copy_text(options->topics[i], strlen(options->topics[i]));
-        topic->handle = rd_kafka_topic_new(consumer->client.handle, topic->name, NULL);
-        if (!topic->handle)
-            iso_error_set(error, ISO_BAD_INPUT, "topic %s: %s", topic->name, rd_kafka_err2str(rd_kafka_last_error()));
+        kafka_consumer_name_topic(consumer, &consumer->topics[consumer->topic_count++], options->topics[i], error);
     }
 }
 
@@ -141,6 +151,9 @@ void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer)
         close(consumer->bell);
     for (uint32_t i = 0; i < consumer->position_count; i++)
         iso_free((char *)consumer->positions[i].topic);
+    for (uint32_t i = 0; i < consumer->prefix_count; i++)
+        iso_free(consumer->prefixes[i]);
+    iso_free(consumer->prefixes);
     iso_free(consumer->positions);
     iso_free(consumer->topics);
     iso_free(consumer->partitions);
@@ -277,10 +290,10 @@ void kafka_consumer_hand_out(struct iso_kafka_consumer *consumer, uint32_t index
         kafka_consumer_remember(consumer, index, message);
 }
 
-/* Topics that do not exist yet are asked for more often. */
+/* Topics that do not exist yet, and those that may appear, are asked for more often. */
 static bool is_refresh_due(const struct iso_kafka_consumer *consumer)
 {
-    int64_t every = consumer->refresh_ms;
+    int64_t every = consumer->prefix_count ? MISSING_REFRESH_MS : consumer->refresh_ms;
     for (uint32_t i = 0; i < consumer->topic_count; i++)
         if (!consumer->topics[i].partition_count && every > MISSING_REFRESH_MS)
             every = MISSING_REFRESH_MS;

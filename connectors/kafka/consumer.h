@@ -59,6 +59,8 @@ struct iso_kafka_consumer_options {
     const struct iso_kafka_properties *properties;
     const char *const *topics;
     uint32_t topic_count;
+    const char *const *prefixes; /* topics whose names begin so are read, too, whenever they appear */
+    uint32_t prefix_count;
     enum iso_kafka_start start;
     int64_t start_time; /* milliseconds since 1970 */
     const struct iso_kafka_position *positions;

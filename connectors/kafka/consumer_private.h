@@ -92,6 +92,8 @@ struct topic {
 
 struct iso_kafka_consumer {
     struct iso_kafka_client client;
+    char **prefixes;
+    uint32_t prefix_count;
     struct iso_inputs *inputs; /* borrowed */
     struct iso_kafka_counters counters;
 
@@ -130,6 +132,8 @@ struct iso_kafka_consumer {
 
 /* Finds the topics' partitions and starts those that are new. At the start (`first`) waits for the broker and fails
  * where it stays silent or a topic does not exist; later does what it can at once. */
+void kafka_consumer_name_topic(struct iso_kafka_consumer *consumer, struct topic *topic, const char *name,
+                               struct iso_error *error);
 enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool first, struct iso_error *error);
 
 /* consumer_liveness.c. For the client's configuration; once it is open; when a broker went away; at each poll. */

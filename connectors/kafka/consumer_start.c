@@ -252,10 +252,64 @@ static enum iso_status begin_partition(struct iso_kafka_consumer *consumer, uint
     return ISO_OK;
 }
 
+static bool is_wanted(const struct iso_kafka_consumer *consumer, const char *name)
+{
+    bool begins = false;
+    for (uint32_t i = 0; i < consumer->prefix_count; i++)
+        begins |= !strncmp(name, consumer->prefixes[i], strlen(consumer->prefixes[i]));
+    for (uint32_t i = 0; begins && i < consumer->topic_count; i++)
+        begins = strcmp(name, consumer->topics[i].name) != 0;
+    return begins;
+}
+
+static void add_topics(struct iso_kafka_consumer *consumer, const struct rd_kafka_metadata *metadata,
+                       struct iso_error *error)
+{
+    for (int i = 0; i < metadata->topic_cnt && error->status == ISO_OK; i++) {
+        const struct rd_kafka_metadata_topic *topic = &metadata->topics[i];
+        if (topic->err || !topic->partition_cnt || !is_wanted(consumer, topic->topic))
+            continue;
+        consumer->topics = iso_reallocate(consumer->topics, (consumer->topic_count + 1) * sizeof *consumer->topics);
+        kafka_consumer_name_topic(consumer, &consumer->topics[consumer->topic_count++], topic->topic, error);
+    }
+}
+
+/* Those of the prefixes. At the start there has to be one. */
+static enum iso_status find_topics(struct iso_kafka_consumer *consumer, bool first, int64_t deadline,
+                                   struct iso_error *error)
+{
+    const struct rd_kafka_metadata *metadata;
+    uint32_t named = consumer->topic_count;
+    int64_t patience = iso_kafka_now() + PROPAGATION_MS;
+    while (consumer->prefix_count && error->status == ISO_OK) {
+        rd_kafka_resp_err_t failure =
+            rd_kafka_metadata(consumer->client.handle, 1, NULL, &metadata, remaining_ms(deadline));
+        rd_kafka_poll(consumer->client.handle, 0);
+        if (!failure) {
+            add_topics(consumer, metadata, error);
+            rd_kafka_metadata_destroy(metadata);
+        }
+        bool is_enough = !first || consumer->topic_count > named || (!failure && consumer->wait_for_topics);
+        if (is_enough)
+            break;
+        if (consumer->client.fatal || iso_kafka_now() >= (failure ? deadline : patience)) {
+            struct topic none = {.name = consumer->prefixes[0]};
+            if (failure)
+                return explain_topic(consumer, &none, failure, error);
+            return iso_error_set(error, ISO_FAILED, "no topic on Kafka broker %s begins with %s",
+                                 consumer->client.brokers, consumer->prefixes[0]);
+        }
+        sleep_ms(RETRY_MS);
+    }
+    return error->status;
+}
+
 enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool first, struct iso_error *error)
 {
     int64_t deadline = iso_kafka_now() + (first ? (int64_t)consumer->connect_seconds * 1000 : LATER_TIMEOUT_MS);
     uint32_t known = consumer->partition_count;
+    if (find_topics(consumer, first, deadline, error) != ISO_OK)
+        return error->status;
     for (uint32_t i = 0; i < consumer->topic_count; i++) {
         struct topic *topic = &consumer->topics[i];
         int32_t count;

@@ -179,15 +179,45 @@ __attribute__((format(printf, 3, 4))) static void put_option(struct iso_text *te
     put_argument(text, &argument);
 }
 
-/* What a source needs to know of its table. */
+/* Where there are so many tables, one source is for all of which it is true. */
+enum { MANY_TABLES = 8 };
+
+/* What a source needs to know of its table, or of all others of the connector's. */
 static void put_source(struct iso_text *text, const struct iso_doctor_report *report,
-                       const struct iso_doctor_table *table)
+                       const struct iso_doctor_table *table, bool is_prefix)
 {
     bool is_yugabyte = report->product == ISO_PRODUCT_YUGABYTE;
-    put_option(text, "--source", "%s:%s.%s.%s%s%s%s%s", is_yugabyte ? "yugabyte" : "debezium",
-               report->prefix ? report->prefix : "PREFIX", table->schema, table->name,
+    char table_name[512];
+    snprintf(table_name, sizeof table_name, "%s.%s", table->schema, table->name);
+    put_option(text, "--source", "%s:%s.%s%s%s%s%s%s", is_yugabyte ? "yugabyte" : "debezium",
+               report->prefix ? report->prefix : "PREFIX", is_prefix ? "*" : table_name,
                table->column ? ",value=" : ",cells=true", table->column ? table->column : "",
-               table->is_whole ? ",identity=full" : "", report->is_avro ? ",registry=URL" : "");
+               table->is_whole ? ",identity=full" : "", report->orders_by_bytes ? ",collation=C" : "",
+               report->is_avro ? ",registry=URL" : "");
+}
+
+static bool is_alike(const struct iso_doctor_table *one, const struct iso_doctor_table *other)
+{
+    return !one->column && !other->column && one->is_whole == other->is_whole;
+}
+
+/* One table that most are like, of so many that a source for each would be long; NULL: there are few, or only some of the
+ * database's were asked about. */
+static const struct iso_doctor_table *model_of(const struct doctor *doctor)
+{
+    const struct iso_doctor_report *report = doctor->report;
+    const struct iso_doctor_table *best = NULL;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < report->table_count && !doctor->options->table_count; i++) {
+        uint32_t alike = 0;
+        for (uint32_t other = 0; other < report->table_count && report->tables[i].has_key; other++)
+            alike += report->tables[other].has_key && is_alike(&report->tables[i], &report->tables[other]);
+        if (alike <= most)
+            continue;
+        most = alike;
+        best = &report->tables[i];
+    }
+    return most >= MANY_TABLES ? best : NULL;
 }
 
 void doctor_command(struct doctor *doctor)
@@ -199,12 +229,15 @@ void doctor_command(struct doctor *doctor)
     iso_text_put(text, "isochron watch");
     const char *history = doctor->options->history ? doctor->options->history : "CLIENTS";
     bool is_tidb = report->product == ISO_PRODUCT_TIDB;
+    const struct iso_doctor_table *model = is_tidb ? NULL : model_of(doctor);
     if (is_tidb)
         put_option(text, "--source", "ticdc:TOPIC");
     for (uint32_t i = 0; i < report->table_count && !is_tidb; i++)
-        if (report->tables[i].has_key)
-            put_source(text, report, &report->tables[i]);
-    if (!is_tidb)
+        if (report->tables[i].has_key && !(model && is_alike(model, &report->tables[i])))
+            put_source(text, report, &report->tables[i], false);
+    if (model)
+        put_source(text, report, model, true);
+    if (!is_tidb && (!model || report->product == ISO_PRODUCT_YUGABYTE))
         put_option(text, "--source", "debezium:%s.transaction%s", report->prefix ? report->prefix : "PREFIX",
                    report->is_avro ? ",registry=URL" : "");
     put_option(text, "--source", "history:%s", history);

@@ -38,6 +38,7 @@ struct iso_doctor_report {
     char *version, *prefix; /* of topics; NULL: none was found */
     bool has_transactions;  /* the topic of BEGIN and END */
     bool is_avro;
+    bool orders_by_bytes;  /* texts of all columns: collation=C */
     struct iso_text watch; /* the command */
 };
 

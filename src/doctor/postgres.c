@@ -353,6 +353,20 @@ static void check_open(struct postgres *postgres)
             mend, "transactions that are open for more than %d s, by process: %s", OPEN_SECONDS, found.names);
 }
 
+/* Whether texts are in the order of their bytes: the database's, and where a column or its type says another, that one's. */
+static void check_collation(struct postgres *postgres)
+{
+    char text[16];
+    doctor_ask(
+        postgres->doctor,
+        "SELECT datcollate IN ('C', 'POSIX') AND NOT EXISTS (SELECT 1 FROM pg_attribute a JOIN pg_class c ON c.oid = "
+        "a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_collation l ON l.oid = a.attcollation "
+        "WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND n.nspname NOT IN ('pg_catalog', 'information_schema') "
+        "AND l.collname NOT IN ('default', 'C', 'POSIX')) FROM pg_database WHERE datname = current_database()",
+        text, sizeof text);
+    postgres->doctor->report->orders_by_bytes = !strcmp(text, "t");
+}
+
 void doctor_postgres(struct doctor *doctor)
 {
     struct postgres postgres = {.doctor = doctor};
@@ -365,6 +379,7 @@ void doctor_postgres(struct doctor *doctor)
         return;
     }
     check_server(&postgres);
+    check_collation(&postgres);
     list_tables(&postgres);
     check_tables(&postgres);
     check_publication(&postgres);

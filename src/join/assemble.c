@@ -504,6 +504,14 @@ static bool is_anybodys(const struct iso_join *join, const struct arrival *arriv
            !(event->flags & ISO_EVENT_HAS_BEFORE);
 }
 
+/* A table that no source covered when the client's record came: what it says of the table was left out. */
+static bool is_before_coverage(const struct iso_join *join, uint32_t number, uint32_t key)
+{
+    uint64_t since = join->tables.list[join->keys.list[key].of_table].since;
+    uint32_t record = since ? join_map_get(&join->records.by_claim, join->open.list[number].identity) : ISO_NONE;
+    return record != ISO_NONE && join->records.list[record].taken < since;
+}
+
 static void append(struct iso_join *join, uint32_t number, const struct arrival *arrival)
 {
     const struct iso_event *event = arrival->event;
@@ -527,7 +535,8 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
                                       event->unknown ? (enum iso_unjudged)event->unknown : ISO_UNJUDGED_UNKNOWN_VALUE);
     }
     it->flags |= is_untouched(join, arrival) ? JOIN_ROW_UNTOUCHED : 0;
-    if (event->flags & ISO_EVENT_UNREPORTED || is_anybodys(join, arrival)) {
+    if (event->flags & ISO_EVENT_UNREPORTED || is_anybodys(join, arrival) ||
+        is_before_coverage(join, number, arrival->key)) {
         it->flags |= JOIN_ROW_UNREPORTED;
         join->open.list[number].unreported++;
     }

@@ -262,6 +262,12 @@ void iso_join_expect_in_band(struct iso_join *join);
 /* Between batches: a number that is another whenever `value_type` may say something else; 0: it says nothing. */
 void iso_join_types_known(struct iso_join *join, uint32_t types);
 
+/* Tables that no source covers may have had no row yet: their names are not taken for wrong ones. */
+void iso_join_sources_may_grow(struct iso_join *join);
+
+/* `covers` may say yes of tables of which it said no: from here on they are judged. */
+void iso_join_sources_grew(struct iso_join *join);
+
 /* An event that is to be ignored names a table: whether a source covers it is asked again. True: no longer, but until
  * now. */
 bool iso_join_ask_coverage_again(struct iso_join *join, const struct iso_atoms *atoms, iso_atom table);

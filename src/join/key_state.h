@@ -70,6 +70,7 @@ enum join_table_start { JOIN_START_UNSEEN, JOIN_START_ONE, JOIN_START_ROWS, JOIN
 struct join_table {
     iso_atom name;               /* of `keys`: what stands in a key before the first '/' */
     uint8_t coverage;            /* enum join_coverage */
+    uint64_t since;              /* how many records came before a source covered it */
     bool collected;              /* the stream names it among its collections */
     bool asked_again;            /* the stream has shown that it cannot be covered */
     bool has_rows;               /* rows of it arrive all the same */
@@ -91,6 +92,7 @@ struct join_tables {
     struct join_map by_name; /* atom of `keys` */
     bool collections;        /* the stream has named some */
     bool varies;             /* a column does */
+    bool grow;               /* one without a topic may get one, and is no wrong name for that */
     uint32_t types;          /* iso_join_types_known */
 };
 

@@ -377,7 +377,7 @@ void join_take_record(struct iso_join *join, const struct iso_history *block, ui
     struct taking taking = {
         join, block, transaction, join_new_record(join), block->flags[transaction], iso_status_of(block, transaction)};
     uint32_t number = taking.record;
-    join->counters.taken++;
+    join->records.list[number].taken = join->counters.taken++;
     join->stats.records++;
     fill_record(&taking);
     survey(&taking);

@@ -1,7 +1,7 @@
 /* Tables, as keys name them, and which of them the sources deliver.
  *
  * An application attaches some of its tables. Of a key whose table no source covers the stream says nothing: operations
- * on it are left out and counted by table. Where the stream names the collections of its transactions, a table that is
+ * on it are left out and counted by table. Sources may grow: a table gets its topic with its first row. Where the stream names the collections of its transactions, a table that is
  * neither covered nor among them is nobody's: a misspelt key.
  */
 #include <string.h>
@@ -100,6 +100,30 @@ bool iso_join_ask_coverage_again(struct iso_join *join, const struct iso_atoms *
     return true;
 }
 
+void iso_join_sources_may_grow(struct iso_join *join)
+{
+    join->tables.grow = true;
+}
+
+void iso_join_sources_grew(struct iso_join *join)
+{
+    bool is_any = false;
+    for (uint32_t i = 0; i < join->tables.count; i++) {
+        struct join_table *table = &join->tables.list[i];
+        if (table->is_column || table->coverage != JOIN_UNCOVERED || table->asked_again)
+            continue;
+        table->coverage = JOIN_NOT_ASKED;
+        if (!join_is_covered(join, table))
+            continue;
+        table->since = join->counters.taken;
+        table->cells = JOIN_NOT_ASKED;
+        is_any = true;
+    }
+    for (uint32_t key = 0; is_any && key < join->keys.names.key_count; key++)
+        if (join->keys.list[key].part == JOIN_PART_ALL)
+            join_note_part(join, key); /* of a table without a source it was not asked */
+}
+
 void join_tables_release(struct join_tables *tables)
 {
     iso_free(tables->list);
@@ -150,8 +174,8 @@ bool iso_join_left_out(const struct iso_join *join, uint32_t number, struct iso_
     left_out->number = number;
     left_out->has_rows = table->has_rows;
     left_out->is_column = table->is_column;
-    left_out->is_unknown =
-        !table->is_column &&
-        (join->tables.collections ? !table->collected : is_near_covered(join, left_out->name, left_out->length));
+    left_out->is_unknown = !table->is_column && (join->tables.collections && !join->tables.grow
+                                                     ? !table->collected
+                                                     : is_near_covered(join, left_out->name, left_out->length));
     return true;
 }

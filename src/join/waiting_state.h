@@ -106,6 +106,7 @@ struct join_record {
     uint16_t flags;
     uint64_t sts, cts, xid;
     uint64_t origin, arrived;
+    uint64_t taken;   /* how many came before it */
     uint64_t horizon; /* the largest timestamp that had arrived when it arrived */
 };
 

@@ -5,11 +5,19 @@
 
 #include "pipeline/pipeline_private.h"
 
+/* A topic of a prefix is there. */
+void pipeline_note_topic(struct iso_pipeline *pipeline, const char *topic)
+{
+    if (routes_note_topic(&pipeline->routes, topic) && pipeline->join)
+        iso_join_sources_grew(pipeline->join);
+}
+
 static struct iso_decoder *find_decoder(struct iso_pipeline *pipeline, const struct iso_message *message)
 {
     struct input *state = pipeline_input(pipeline, message->input);
     if (!state->route) {
         uint32_t route = routes_find_topic(&pipeline->routes, message->topic);
+        pipeline_note_topic(pipeline, message->topic);
         state->route = route == ISO_NONE ? NO_ROUTE : route + 1;
     }
     return state->route == NO_ROUTE ? NULL : pipeline->routes.list[state->route - 1].decoder;

@@ -2,6 +2,8 @@
 #ifndef ISO_PIPELINE_OPTIONS_H
 #define ISO_PIPELINE_OPTIONS_H
 
+#include <string.h>
+
 #include "aion/aion.h"
 #include "iso/inputs.h"
 #include "iso/source.h"
@@ -19,6 +21,13 @@ enum iso_table_news {
     ISO_NEWS_LEFT_OUT,  /* nothing covers it from now on, for a reason */
     ISO_TABLE_NEWS
 };
+
+/* Whether a source's topic is "PREFIX.*": all topics whose names begin so, those that appear later, too. */
+static inline bool iso_topic_is_prefix(const char *topic)
+{
+    size_t length = strlen(topic);
+    return length > 2 && !strcmp(topic + length - 2, ".*");
+}
 
 /* Takes a line (with its newline). ISO_FAILED stops the pipeline. */
 typedef enum iso_status (*iso_pipeline_sink)(void *context, const char *line, size_t length, struct iso_error *error);

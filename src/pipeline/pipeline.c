@@ -113,6 +113,8 @@ void iso_pipeline_route(struct iso_pipeline *pipeline, const char *topic, struct
     pipeline->queries.of_ranges |= decoder->ranges;
     if (decoder->cells || decoder->ranges)
         pipeline_need_queries(pipeline);
+    if (pipeline->join && iso_topic_is_prefix(topic))
+        iso_join_sources_may_grow(pipeline->join);
     if (!routes_add(&pipeline->routes, topic, decoder, whole_rows) || !pipeline->join)
         return;
     pipeline->routes.expects_records = true;
@@ -218,6 +220,18 @@ static void report_table(const struct iso_pipeline *pipeline, const struct iso_e
                                    news == ISO_NEWS_LEFT_OUT ? event->reason : NULL);
 }
 
+/* The stream names a table that has no topic yet: its rows will come. */
+static void note_collection(struct iso_pipeline *pipeline, const struct iso_event *event)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (event->table == ISO_ABSENT)
+        return;
+    const char *table = iso_atom_text(&pipeline->batch.events.block.atoms, event->table, buffer, &length);
+    if (routes_note_table(&pipeline->routes, table, length))
+        iso_join_sources_grew(pipeline->join);
+}
+
 /* Where a statement alone changed a whole table. */
 static void report_rewrite(const struct iso_pipeline *pipeline, const struct iso_event *event)
 {
@@ -285,6 +299,10 @@ static enum iso_status process(struct iso_pipeline *pipeline, uint64_t now, stru
             break;
         case ISO_EVENT_HEARTBEAT:
             pipeline->stats.ignored++;
+            break;
+        case ISO_EVENT_COLLECTION:
+            note_collection(pipeline, event);
+            take_change(pipeline, event, now, error);
             break;
         case ISO_EVENT_DROP:
             report_table(pipeline, event, ISO_NEWS_EMPTIED);

@@ -150,6 +150,7 @@ void pipeline_name_inputs(const struct iso_pipeline *pipeline, struct iso_histor
 uint64_t pipeline_reads_in(const struct iso_history *block, uint32_t first, uint32_t count);
 void pipeline_count_records(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t first,
                             uint32_t count);
+void pipeline_note_topic(struct iso_pipeline *pipeline, const char *topic);
 bool pipeline_is_change_stream(const struct iso_pipeline *pipeline, uint32_t input);
 bool pipeline_has_watermarks(struct iso_pipeline *pipeline, uint32_t input);
 

@@ -10,10 +10,12 @@ bool routes_add(struct routes *routes, const char *topic, struct iso_decoder *de
 {
     static const char messages[] = ".message"; /* Debezium's topic of logical messages */
     size_t length = strlen(topic);
+    bool is_prefix = iso_topic_is_prefix(topic);
+    length -= is_prefix;
     routes->list = iso_reallocate(routes->list, (routes->count + 1) * sizeof *routes->list);
-    routes->list[routes->count++] =
-        (struct route){.topic = iso_copy_text(topic, length), .decoder = decoder, .whole_rows = whole_rows};
-    return length >= sizeof messages && !strcmp(topic + length + 1 - sizeof messages, messages);
+    routes->list[routes->count++] = (struct route){
+        .topic = iso_copy_text(topic, length), .is_prefix = is_prefix, .decoder = decoder, .whole_rows = whole_rows};
+    return !is_prefix && length >= sizeof messages && !strcmp(topic + length + 1 - sizeof messages, messages);
 }
 
 void routes_set_traits(struct routes *routes, const struct iso_route_traits *traits)
@@ -23,9 +25,18 @@ void routes_set_traits(struct routes *routes, const struct iso_route_traits *tra
     routes->has_caseless |= traits->caseless;
 }
 
+static void release_names(struct route_names *names)
+{
+    for (uint32_t i = 0; i < names->count; i++)
+        iso_free(names->list[i]);
+    iso_free(names->list);
+}
+
 void routes_release(struct routes *routes)
 {
     for (uint32_t i = 0; i < routes->count; i++) {
+        release_names(&routes->list[i].topics);
+        release_names(&routes->list[i].tables);
         routes->list[i].decoder->class->destroy(routes->list[i].decoder);
         iso_free(routes->list[i].topic);
     }
@@ -35,21 +46,72 @@ void routes_release(struct routes *routes)
 
 uint32_t routes_find_topic(const struct routes *routes, const char *topic)
 {
-    for (uint32_t i = 0; i < routes->count; i++)
-        if (!strcmp(routes->list[i].topic, topic))
+    uint32_t found = ISO_NONE;
+    for (uint32_t i = 0; i < routes->count; i++) {
+        const struct route *route = &routes->list[i];
+        if (!route->is_prefix && !strcmp(route->topic, topic))
             return i;
-    return ISO_NONE;
+        if (route->is_prefix && !strncmp(route->topic, topic, strlen(route->topic)))
+            found = i;
+    }
+    return found;
+}
+
+static bool has_name(const struct route_names *names, const char *name, size_t length)
+{
+    for (uint32_t i = 0; i < names->count; i++)
+        if (strlen(names->list[i]) == length && !memcmp(names->list[i], name, length))
+            return true;
+    return false;
+}
+
+static void add_name(struct route_names *names, const char *name, size_t length)
+{
+    ISO_GROW(names->list, names->count, names->capacity);
+    names->list[names->count++] = iso_copy_text(name, length);
+}
+
+bool routes_note_topic(struct routes *routes, const char *topic)
+{
+    uint32_t number = routes_find_topic(routes, topic);
+    struct route *route = number == ISO_NONE ? NULL : &routes->list[number];
+    if (!route || !route->is_prefix || has_name(&route->topics, topic, strlen(topic)))
+        return false;
+    add_name(&route->topics, topic, strlen(topic));
+    return true;
+}
+
+bool routes_note_table(struct routes *routes, const char *table, size_t length)
+{
+    uint32_t i = 0;
+    while (i < routes->count && !routes->list[i].is_prefix)
+        i++;
+    if (i == routes->count || routes_find(routes, table, length))
+        return false;
+    add_name(&routes->list[i].tables, table, length);
+    return true;
+}
+
+static bool covers(const struct route *route, const char *table, size_t length)
+{
+    const struct iso_decoder_class *class = route->decoder->class;
+    if (!class->covers)
+        return false;
+    if (!route->is_prefix)
+        return class->covers(route->decoder, route->topic, table, length);
+    for (uint32_t i = 0; i < route->topics.count; i++)
+        if (class->covers(route->decoder, route->topics.list[i], table, length))
+            return true;
+    return has_name(&route->tables, table, length);
 }
 
 const struct route *routes_find(const struct routes *routes, const char *table, size_t length)
 {
-    for (uint32_t i = 0; i < routes->count; i++) {
-        const struct route *route = &routes->list[i];
-        const struct iso_decoder_class *class = route->decoder->class;
-        if (class->covers && class->covers(route->decoder, route->topic, table, length))
-            return route;
-    }
-    return NULL;
+    const struct route *found = NULL;
+    for (uint32_t i = 0; i < routes->count && (!found || found->is_prefix); i++)
+        if (covers(&routes->list[i], table, length))
+            found = &routes->list[i];
+    return found;
 }
 
 const struct route *routes_find_key(const struct routes *routes, const char *key, size_t length)

@@ -10,7 +10,12 @@
 #include "pipeline/options.h"
 
 struct route {
-    char *topic;
+    char *topic;    /* or what the names of its topics begin with, if `is_prefix` */
+    bool is_prefix; /* `topics` are those of them that are known, `tables` what the stream says will have one */
+    struct route_names {
+        char **list;
+        uint32_t count, capacity;
+    } topics, tables;
     struct iso_decoder *decoder;
     bool whole_rows; /* its values are whole rows */
     struct iso_route_traits traits;
@@ -23,13 +28,18 @@ struct routes {
     bool expects_records; /* inside transactions: a topic of logical messages is among them */
 };
 
-/* True: the topic is one of logical messages, which records inside transactions arrive by. */
+/* What ends in ".*" is the prefix of topics, and its point. True: the topic is one of logical messages, which records inside
+ * transactions arrive by. */
 bool routes_add(struct routes *routes, const char *topic, struct iso_decoder *decoder, bool whole_rows);
 void routes_set_traits(struct routes *routes, const struct iso_route_traits *traits); /* of the one added last */
 void routes_release(struct routes *routes);
 
-/* Number of the route of a topic; ISO_NONE: there is none. */
+/* Number of the route of a topic: its own, or that of its prefix. ISO_NONE: there is none. */
 uint32_t routes_find_topic(const struct routes *routes, const char *topic);
+
+/* A topic is there, or a table that the stream names will have one. True: now a table may be covered that was not. */
+bool routes_note_topic(struct routes *routes, const char *topic);
+bool routes_note_table(struct routes *routes, const char *table, size_t length);
 
 /* The source that delivers changes of the table, or of a key's table; or NULL. */
 const struct route *routes_find(const struct routes *routes, const char *table, size_t length);

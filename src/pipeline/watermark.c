@@ -84,6 +84,7 @@ struct iso_pipeline_input iso_pipeline_input(const struct iso_pipeline *pipeline
 void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_t now)
 {
     struct input *state = pipeline_input(pipeline, input);
+    pipeline_note_topic(pipeline, pipeline->inputs.names.list[input].topic);
     if (pipeline_is_change_stream(pipeline, input))
         iso_join_declare(pipeline->join, input);
     bool counts = pipeline_has_watermarks(pipeline, input);

@@ -275,20 +275,24 @@ static bool number_inputs(struct catcher *catcher)
     return reads;
 }
 
+static bool has_topic(const char *const *topics, uint32_t count, const char *topic)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(topics[i], topic))
+            return true;
+    return false;
+}
+
 /* Those topics that something was read of; the list is the caller's. */
-static const char **known_topics(const struct catcher *catcher, const struct iso_kafka_consumer_options *settings,
-                                 uint32_t *count)
+static const char **known_topics(const struct catcher *catcher, uint32_t *count)
 {
     const struct iso_inputs *inputs = iso_pipeline_inputs(catcher->pipeline);
-    const char **topics = iso_allocate((settings->topic_count + 1) * sizeof *topics);
+    const char **topics = iso_allocate((inputs->count + 1) * sizeof *topics);
     *count = 0;
-    for (uint32_t t = 0; t < settings->topic_count; t++) {
-        uint32_t i = 0;
-        while (i < inputs->count && strcmp(inputs->list[i].topic, settings->topics[t]))
-            i++;
-        if (i < inputs->count)
-            topics[(*count)++] = settings->topics[t];
-    }
+    for (uint32_t i = 0; i < inputs->count; i++)
+        if (app_sources_read(&catcher->durable->stream->sources, inputs->list[i].topic) &&
+            !has_topic(topics, *count, inputs->list[i].topic))
+            topics[(*count)++] = inputs->list[i].topic;
     return topics;
 }
 
@@ -296,8 +300,9 @@ static void open_consumer(struct catcher *catcher, const struct iso_kafka_consum
 {
     struct iso_kafka_consumer_options again = *settings;
     struct iso_kafka_position *positions = app_durable_positions(catcher->durable, &again.position_count);
-    const char **topics = known_topics(catcher, settings, &again.topic_count);
+    const char **topics = known_topics(catcher, &again.topic_count);
     again.topics = topics;
+    again.prefix_count = 0;
     again.positions = positions;
     again.start = ISO_KAFKA_POSITIONS;
     again.until_eof = again.wait_for_topics = false;

@@ -45,7 +45,9 @@ struct app_stream_options {
         "of history ranges=true (row sets of plain keys),\n" \
         "reported=yes|no, lossy=yes|no, xa=yes|no,\n" \
         "collation=ci|binary|C, compression=NAME; each connector's README says\n" \
-        "what they do. May be given often."), \
+        "what they do. May be given often. debezium:PREFIX.* and yugabyte:PREFIX.*\n" \
+        "are all topics whose names begin so, those that appear later, too,\n" \
+        "but for topics that another --source names."), \
     APP_ROW_TEXT("history", "FILE", APP_STREAM_PLACE(owner, history), \
         "What clients saw, as a finished history in the native format."), \
     APP_ROW_CHOICE("on-bad-record", "fail|skip|dead-letter", APP_STREAM_PLACE(owner, pipeline.on_bad_record), \

@@ -18,9 +18,8 @@ static enum iso_status declare_partitions_of(struct app_stream *stream, const ch
         ;
     iso_capture_reader_free(reader);
     for (uint32_t i = 0; i < inputs->count; i++)
-        for (uint32_t topic = 0; topic < sources->topic_count; topic++)
-            if (!strcmp(sources->topics[topic], inputs->list[i].topic))
-                iso_pipeline_declare(stream->pipeline, i, 0);
+        if (app_sources_read(sources, inputs->list[i].topic))
+            iso_pipeline_declare(stream->pipeline, i, 0);
     return error->status;
 }
 

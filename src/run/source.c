@@ -162,6 +162,26 @@ static enum iso_status check_cells(const struct source *source, struct iso_error
     return ISO_OK;
 }
 
+/* All topics of a connector that has one for each table. */
+static enum iso_status check_prefix(const struct source *source, struct iso_error *error)
+{
+    if (error->status != ISO_OK || !strchr(source->topic, '*'))
+        return error->status;
+    bool is_prefix = iso_topic_is_prefix(source->topic) && !strchr(source->topic, '*')[1];
+    if (!is_prefix || (strcmp(source->kind, "debezium") && strcmp(source->kind, "yugabyte")))
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--source %s: expected a topic, or of debezium and yugabyte PREFIX.*: all topics whose names "
+            "begin with the connector's topic.prefix",
+            source->shown);
+    if (source->tables)
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--source %s: tables= belongs to one topic; with PREFIX.* the topics' names say which "
+                             "tables they carry",
+                             source->shown);
+    return ISO_OK;
+}
+
 static bool is_word(const char *value, const char *word)
 {
     return value && !strcmp(value, word);
@@ -203,6 +223,7 @@ static enum iso_status parse_source(struct source *source, const char *text, str
         return iso_error_set(error, ISO_BAD_INPUT,
                              "--source %s: ranges= belongs to history: it is about row sets that clients record",
                              source->shown);
+    check_prefix(source, error);
     check_choice(source, "reported", source->reported, "; here clients are who reports", error);
     check_choice(source, "lossy", source->lossy, "", error);
     check_choice(source, "xa", source->xa, "", error);
@@ -304,8 +325,11 @@ static enum iso_status add_source(struct app_sources *sources, struct iso_pipeli
                                                          : is_word(source->collation, "binary") ? ISO_COLLATION_BINARY
                                                                                                 : ISO_COLLATION_UNKNOWN,
                                             .unreported = options.unreported});
-    sources->topics = iso_reallocate(sources->topics, (sources->topic_count + 1) * sizeof *sources->topics);
-    sources->topics[sources->topic_count++] = iso_copy_text(source->topic, strlen(source->topic));
+    bool is_prefix = iso_topic_is_prefix(source->topic);
+    char ***names = is_prefix ? &sources->prefixes : &sources->topics;
+    uint32_t *count = is_prefix ? &sources->prefix_count : &sources->topic_count;
+    *names = iso_reallocate(*names, (*count + 1) * sizeof **names);
+    (*names)[(*count)++] = iso_copy_text(source->topic, strlen(source->topic) - is_prefix);
     return ISO_OK;
 }
 
@@ -337,15 +361,23 @@ static const char *topic_of(const char *text, size_t *length)
     return colon ? colon + 1 : text;
 }
 
-bool app_source_reads(const struct app_texts *texts, uint32_t count, const char *topic, size_t length)
+static bool is_read(const struct app_texts *texts, uint32_t count, const char *topic, size_t length, bool prefixes)
 {
     for (uint32_t i = 0; i < count; i++) {
         size_t other_length;
         const char *other = topic_of(texts->items[i], &other_length);
         if (length && other_length == length && !memcmp(other, topic, length))
             return true;
+        bool is_prefix = other_length > 2 && !memcmp(other + other_length - 2, ".*", 2);
+        if (prefixes && is_prefix && length >= other_length && !memcmp(other, topic, other_length - 1))
+            return true;
     }
     return false;
+}
+
+bool app_source_reads(const struct app_texts *texts, uint32_t count, const char *topic, size_t length)
+{
+    return is_read(texts, count, topic, length, true);
 }
 
 enum iso_status app_source_survey(const struct app_texts *texts, struct app_source_survey *survey,
@@ -358,7 +390,7 @@ enum iso_status app_source_survey(const struct app_texts *texts, struct app_sour
         const struct iso_decoder_class *class = NULL;
         size_t length;
         const char *topic = topic_of(texts->items[i], &length);
-        if (app_source_reads(texts, i, topic, length)) {
+        if (is_read(texts, i, topic, length, false)) {
             iso_error_set(error, ISO_BAD_INPUT, "--source %s: an earlier --source reads this topic already",
                           texts->items[i]);
             break;
@@ -410,8 +442,22 @@ enum iso_status app_sources_add(struct app_sources *sources, struct iso_pipeline
     return error->status;
 }
 
+bool app_sources_read(const struct app_sources *sources, const char *topic)
+{
+    for (uint32_t i = 0; i < sources->topic_count; i++)
+        if (!strcmp(sources->topics[i], topic))
+            return true;
+    for (uint32_t i = 0; i < sources->prefix_count; i++)
+        if (!strncmp(sources->prefixes[i], topic, strlen(sources->prefixes[i])))
+            return true;
+    return false;
+}
+
 void app_sources_release(struct app_sources *sources)
 {
+    for (uint32_t i = 0; i < sources->prefix_count; i++)
+        iso_free(sources->prefixes[i]);
+    iso_free(sources->prefixes);
     for (uint32_t i = 0; i < sources->registry_count; i++)
         iso_registry_free(sources->registries[i]);
     for (uint32_t i = 0; i < sources->topic_count; i++)

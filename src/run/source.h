@@ -29,6 +29,8 @@ enum iso_wall app_source_wall(const struct app_texts *texts);
 struct app_sources {
     uint32_t topic_count;
     char **topics;
+    uint32_t prefix_count;
+    char **prefixes; /* of topics that are read, too */
     uint32_t registry_count;
     struct iso_registry **registries;
 };
@@ -36,6 +38,8 @@ struct app_sources {
 /* Makes a source's decoder and routes its topic. */
 enum iso_status app_sources_add(struct app_sources *sources, struct iso_pipeline *pipeline, const char *text,
                                 struct iso_error *error);
+/* Whether one of them is of the topic. */
+bool app_sources_read(const struct app_sources *sources, const char *topic);
 /* After the pipeline, whose decoders ask the registries. */
 void app_sources_release(struct app_sources *sources);
 

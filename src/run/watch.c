@@ -50,6 +50,7 @@ struct watcher {
     int64_t flushed;      /* when what is written beside the verdicts was */
     bool reported_memory; /* that --memory is not enough */
     int64_t came;         /* when messages came last; while it drains */
+    bool reads;           /* what was there at the start is declared */
     bool drains;          /* it was stopped, and reads to the ends of then */
 };
 
@@ -74,6 +75,9 @@ static void declare_partitions(struct watcher *watcher, uint64_t now, struct iso
             return;
         iso_pipeline_declare(watcher->stream.pipeline, partition->input, now);
         app_intake_declare(&watcher->stream, partition->topic, partition->partition, error);
+        if (watcher->reads && !partition->partition)
+            app_log("topic %s appeared: it is read from its beginning, and its table is judged from here on",
+                    partition->topic);
     }
 }
 
@@ -225,7 +229,8 @@ static bool is_given_up(const struct watcher *watcher)
 {
     if (iso_kafka_now() - watcher->came < (int64_t)watcher->options->shutdown_timeout)
         return false;
-    app_log_warning("--drain: no broker gave anything for as long as --shutdown-timeout: what still waits stays undecided");
+    app_log_warning(
+        "--drain: no broker gave anything for as long as --shutdown-timeout: what still waits stays undecided");
     return true;
 }
 
@@ -347,6 +352,8 @@ static enum iso_status open_consumer(struct watcher *watcher, struct iso_error *
         .properties = &stream->properties,
         .topics = (const char *const *)stream->sources.topics,
         .topic_count = stream->sources.topic_count,
+        .prefixes = (const char *const *)stream->sources.prefixes,
+        .prefix_count = stream->sources.prefix_count,
         .until_eof = options->until_eof,
         .wait_for_topics = options->wait_for_topics,
         .high_water = WAITING_HIGH,
@@ -419,6 +426,7 @@ static void start_run(struct watcher *watcher, struct iso_error *error)
     app_display_init(&watcher->display, app_log_can_draw() && !options->stream.quiet, now);
     if (watcher->consumer)
         declare_partitions(watcher, app_clock_time(&watcher->clock, watcher->consumer, now), error);
+    watcher->reads = true;
 }
 
 static enum iso_status watch_topics(struct watcher *watcher, struct iso_error *error)

@@ -43,6 +43,27 @@ static void test_command(void **state)
     iso_text_release(&report.watch);
 }
 
+/* Many tables: one source for those that are alike, and each other one's. */
+static void test_many_tables(void **state)
+{
+    (void)state;
+    struct iso_doctor_table tables[10];
+    struct iso_doctor_report report = {.tables = tables, .table_count = 10, .prefix = "erp", .orders_by_bytes = true};
+    struct iso_doctor_options options = {.history = "clients"};
+    struct doctor doctor = {.options = &options, .report = &report};
+    for (int i = 0; i < 10; i++)
+        tables[i] = (struct iso_doctor_table){.schema = "public", .name = "t", .has_key = i < 9, .is_whole = i != 3};
+    tables[3].name = "odd";
+    doctor_command(&doctor);
+    iso_text_put_bytes(&report.watch, "", 1);
+    assert_string_equal(
+        report.watch.bytes,
+        "isochron watch --source debezium:erp.public.odd,cells=true,collation=C --source "
+        "'debezium:erp.*,cells=true,identity=full,collation=C' --source history:clients --wait-for-topics "
+        "-X bootstrap.servers=HOST:PORT");
+    iso_text_release(&report.watch);
+}
+
 static void test_no_database(void **state)
 {
     (void)state;
@@ -100,7 +121,8 @@ static void test_changefeed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_findings), cmocka_unit_test(test_command),
-                                       cmocka_unit_test(test_no_database), cmocka_unit_test(test_changefeed)};
+                                       cmocka_unit_test(test_many_tables), cmocka_unit_test(test_no_database),
+                                       cmocka_unit_test(test_changefeed)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
