@@ -41,6 +41,16 @@ void record_add_watermark(struct iso_events *events, const struct iso_message *m
                                                .origin = record_origin(message)});
 }
 
+void record_add_counted(struct iso_events *events, const struct iso_message *message, iso_atom sid, uint64_t records,
+                        bool has_ended)
+{
+    iso_events_add(events, &(struct iso_event){.type = ISO_EVENT_COUNTED,
+                                               .operation = has_ended,
+                                               .key = sid,
+                                               .cts = {.physical = records},
+                                               .origin = record_origin(message)});
+}
+
 void record_add_tombstone(struct iso_events *events, const struct iso_message *message)
 {
     iso_events_add(events, &(struct iso_event){

@@ -44,7 +44,7 @@
  * kept (buffer full, disk full, no memory, too large, not UTF-8, a value that begins with U+0002, which the
  * format reserves) is dropped whole and counted by iso_recorder_statistics; no call waits for a disk or a broker
  * but iso_recorder_flush and iso_recorder_free, and those no longer than they are asked to. `sno` counts dropped
- * transactions too, so that a gap in a session's numbers shows where.
+ * transactions too, so that a gap in a session's numbers shows where; and into a topic each session says how many there were.
  *
  * Watermarks. A checker that runs along with the database must know when no record can arrive any more that
  * matters for what it has. If a recorder is the only one of a topic and its transactions have snapshots, it

@@ -141,6 +141,7 @@ enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *b
         join_take_column(join, block, event);
         break;
     case ISO_EVENT_CELL:
+    case ISO_EVENT_COUNTED:
     case ISO_EVENT_WATERMARK:
     case ISO_EVENT_HEARTBEAT:
         break;

@@ -174,8 +174,9 @@ bool iso_join_left_out(const struct iso_join *join, uint32_t number, struct iso_
     left_out->number = number;
     left_out->has_rows = table->has_rows;
     left_out->is_column = table->is_column;
-    left_out->is_unknown = !table->is_column && (join->tables.collections && !join->tables.grow
-                                                     ? !table->collected
-                                                     : is_near_covered(join, left_out->name, left_out->length));
+    left_out->is_unknown =
+        !table->is_column && table->coverage != JOIN_COVERED &&
+        (join->tables.collections && !join->tables.grow ? !table->collected
+                                                        : is_near_covered(join, left_out->name, left_out->length));
     return true;
 }

@@ -4,13 +4,18 @@
 
 #include "native/native_private.h"
 
-bool iso_watermark_is(const char *text)
+bool iso_first_member_is(const char *text, const char *name)
 {
     text += strspn(text, " \t\r\n");
     if (*text != '{')
         return false;
     text += 1 + strspn(text + 1, " \t\r\n");
-    return !strncmp(text, "\"watermark\"", 11);
+    return !strncmp(text, name, strlen(name));
+}
+
+bool iso_watermark_is(const char *text)
+{
+    return iso_first_member_is(text, "\"watermark\"");
 }
 
 static bool read(struct iso_native *native, uint64_t *watermark)

@@ -201,11 +201,14 @@ void iso_pipeline_archive(struct iso_archive *archive, struct iso_pipeline *pipe
         pipeline->inputs.count = 0;
     }
     archive_inputs(archive, &pipeline->inputs.names);
+    for (uint32_t i = 0; archive->restoring && i < pipeline->inputs.names.count; i++)
+        routes_note_topic(&pipeline->routes, pipeline->inputs.names.list[i].topic);
     archive_times(archive, pipeline);
     archive_findings(archive, &pipeline->reports.findings);
     unlisted_archive(archive, &pipeline->reports.unlisted);
     archive_doubt(archive, pipeline);
     archive_decoders(archive, pipeline);
+    counted_archive(archive, &pipeline->counted);
     if (pipeline->join)
         archive_changes(archive, pipeline);
     iso_aion_archive(archive, pipeline->engine);

@@ -279,6 +279,10 @@ static void correct_joined(const struct iso_pipeline *pipeline, struct iso_pipel
 void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats)
 {
     struct iso_aion_stats *engine = &stats->engine;
+    struct counted_loss loss = counted_loss(&pipeline->counted);
+    stats->lost.records = loss.records;
+    stats->lost.sessions = loss.sessions;
+    stats->lost.origin = loss.origin;
     stats->has_join = pipeline->join != NULL;
     for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
         stats->unjudged[reason] = engine->unjudged[reason];

@@ -99,6 +99,7 @@ void iso_pipeline_free(struct iso_pipeline *pipeline)
     iso_text_release(&pipeline->lost.lines);
     id_set_release(&pipeline->lost.beyond);
     queries_release(&pipeline->queries);
+    counted_release(&pipeline->counted);
     pipeline_order_release(pipeline);
     iso_free(pipeline);
 }
@@ -274,7 +275,12 @@ static enum iso_status process(struct iso_pipeline *pipeline, uint64_t now, stru
     for (uint32_t i = 0; i < pipeline->batch.events.count && error->status == ISO_OK; i++) {
         const struct iso_event *event = &pipeline->batch.events.list[i];
         switch ((enum iso_event_type)event->type) {
+        case ISO_EVENT_COUNTED:
+            counted_note_total(&pipeline->counted, block, event);
+            break;
         case ISO_EVENT_TRANSACTIONS:
+            for (uint32_t t = event->first; t < event->first + event->count; t++)
+                counted_note_record(&pipeline->counted, block, t);
             if (pipeline->join) {
                 take_change(pipeline, event, now, error);
                 break;

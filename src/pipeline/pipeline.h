@@ -120,6 +120,10 @@ enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now, st
 void iso_pipeline_memory(struct iso_pipeline *pipeline, uint64_t limit, uint64_t in_use, bool anew);
 uint64_t iso_pipeline_memory_needed(const struct iso_pipeline *pipeline); /* as iso_aion_memory_needed */
 
+enum { ISO_PIPELINE_LOCATION = 400 };
+/* Where a record stands, in words. */
+void iso_pipeline_location(const struct iso_pipeline *pipeline, uint64_t origin, char *text, size_t size);
+
 void iso_pipeline_stats(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats);
 
 /* Final violations that are not doubtful. */

@@ -2,6 +2,7 @@
 #ifndef ISO_PIPELINE_PRIVATE_H
 #define ISO_PIPELINE_PRIVATE_H
 
+#include "pipeline/counted.h"
 #include "pipeline/batch.h"
 #include "pipeline/books.h"
 #include "pipeline/doubt_state.h"
@@ -31,6 +32,7 @@ struct iso_pipeline {
     struct reports reports;
     struct lost lost;
     struct queries queries;
+    struct counted counted;
     bool is_stopped;                 /* by its caller: what came since is missing */
     uint64_t memory_limit;           /* as the engine was told last; 0: none */
     struct iso_pipeline_order order; /* if one is sought */

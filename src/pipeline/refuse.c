@@ -20,6 +20,11 @@ void pipeline_put_location(const struct iso_pipeline *pipeline, uint64_t origin,
                  iso_origin_offset(origin));
 }
 
+void iso_pipeline_location(const struct iso_pipeline *pipeline, uint64_t origin, char *text, size_t size)
+{
+    pipeline_put_location(pipeline, origin, text, size);
+}
+
 enum iso_status pipeline_leave_out(struct iso_pipeline *pipeline, const struct iso_message *message, uint64_t origin,
                                    const char *reason, struct iso_error *error)
 {

@@ -19,9 +19,13 @@ struct iso_pipeline_stats {
     uint64_t ignored;    /* tombstones and the like */
     uint64_t unrouted;   /* of topics that no source names */
     uint64_t bad_records;
-    uint64_t contradictions; /* records that contradict another, both of them judged (pipeline/doubt.c) */
-    uint64_t far_ahead;      /* transactions and watermarks a year or more above the watermark; wall clocks only */
-    uint64_t before_start;   /* final EXT and CDC verdicts that what was there before the streams begin may explain */
+    uint64_t contradictions;   /* records that contradict another, both of them judged (pipeline/doubt.c) */
+    struct iso_pipeline_lost { /* clients' records that were counted and never came (pipeline/counted.h) */
+        uint64_t records, sessions;
+        uint64_t origin; /* of what stands behind the first of them */
+    } lost;
+    uint64_t far_ahead;    /* transactions and watermarks a year or more above the watermark; wall clocks only */
+    uint64_t before_start; /* final EXT and CDC verdicts that what was there before the streams begin may explain */
     uint64_t doubted[ISO_AXIOMS]; /* final verdicts that are doubtful, for whatever reason */
     uint64_t absent_altered;      /* reads of nothing, unjudged since their table was altered after their snapshot */
     uint64_t unjudged[ISO_UNJUDGED_REASONS]; /* reads, by reason, whoever found it */

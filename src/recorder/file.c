@@ -224,7 +224,7 @@ static void file_free(void *context)
     sink_release(sink);
 }
 
-static const struct recorder_sink file_functions = {file_take, file_flush, file_count, file_free};
+static const struct recorder_sink file_functions = {file_take, file_flush, file_count, file_free, NULL};
 
 /* Where the last line starts, in a file of `size` bytes. */
 static off_t last_line(int descriptor, off_t size)

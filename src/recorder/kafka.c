@@ -32,7 +32,7 @@ static void on_delivery(rd_kafka_t *client, const rd_kafka_message_t *message, v
 {
     struct kafka_sink *sink = context;
     (void)client;
-    if (message->_private) /* a watermark: the next one says more */
+    if (message->_private) /* a watermark, or a count: no record */
         return;
     atomic_fetch_sub(&sink->waiting, message->len);
     pthread_mutex_lock(&sink->lock);
@@ -126,6 +126,23 @@ static enum recorder_fate kafka_take(void *context, const char *sid, const char 
     return status == RD_KAFKA_RESP_ERR__QUEUE_FULL ? RECORDER_FULL : RECORDER_REFUSED;
 }
 
+/* The session's own partition keeps the order. */
+static void kafka_tell(void *context, const char *sid, uint64_t records, bool has_ended)
+{
+    struct kafka_sink *sink = context;
+    struct recorder_text text = {0};
+    recorder_put(&text, "{\"session\":");
+    recorder_put_string(&text, sid);
+    recorder_put(&text, ",\"records\":");
+    recorder_put_number(&text, records);
+    recorder_put(&text, has_ended ? ",\"ended\":true}" : "}");
+    if (!text.failed)
+        rd_kafka_producev(sink->client, RD_KAFKA_V_TOPIC(sink->topic), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+                          RD_KAFKA_V_KEY(sid, strlen(sid)), RD_KAFKA_V_VALUE(text.bytes, text.used),
+                          RD_KAFKA_V_OPAQUE(sink), RD_KAFKA_V_END);
+    free(text.bytes);
+}
+
 static bool kafka_flush(void *context, unsigned seconds)
 {
     struct kafka_sink *sink = context;
@@ -164,7 +181,7 @@ static void kafka_free(void *context)
     sink_release(sink);
 }
 
-static const struct recorder_sink kafka_functions = {kafka_take, kafka_flush, kafka_count, kafka_free};
+static const struct recorder_sink kafka_functions = {kafka_take, kafka_flush, kafka_count, kafka_free, kafka_tell};
 
 static bool set_property(rd_kafka_conf_t *conf, const char *name, const char *value, struct iso_error *error)
 {

@@ -34,6 +34,8 @@ struct recorder_sink {
     bool (*flush)(void *context, unsigned seconds);
     void (*count)(void *context, struct iso_recorder_statistics *statistics); /* fills what it knows */
     void (*free)(void *context);
+    /* Says behind the session's records how many there were, and whether there will be more; NULL: it does not. */
+    void (*tell)(void *context, const char *sid, uint64_t records, bool has_ended);
 };
 
 /* What is known of a database's snapshots, for watermarks. A session sets its `floor` before its transaction

@@ -13,6 +13,14 @@ static void clear_text(struct recorder_text *text)
     text->failed = false;
 }
 
+/* How many records there have been, in front of the first one, and at the end. */
+static void tell(const struct iso_recorder_session *session, bool has_ended)
+{
+    const struct iso_recorder *recorder = session->recorder;
+    if (recorder->sink && recorder->sink->tell && (has_ended || !session->sno))
+        recorder->sink->tell(recorder->context, session->sid, session->sno, has_ended);
+}
+
 struct iso_recorder_session *iso_recorder_session_new(struct iso_recorder *recorder, const char *sid)
 {
     struct iso_recorder_session *session = recorder ? calloc(1, sizeof *session) : NULL;
@@ -41,6 +49,8 @@ void iso_recorder_session_free(struct iso_recorder_session *session)
 {
     if (!session)
         return;
+    if (session->sno)
+        tell(session, true);
     recorder_floors_remove(&session->recorder->floors, &session->floor);
     free(session->head.bytes);
     free(session->record.bytes);
@@ -382,6 +392,7 @@ static void end_transaction(struct iso_recorder_session *session, const char *st
         return;
     recorder_drop_query(session);
     session->open = false;
+    tell(session, false);
     session->sno++;
     if (session->recorder->sink)
         count_fate(session, hand_over(session, status));

@@ -19,6 +19,19 @@ static void put_without_start(const struct iso_join_stats *join, struct iso_text
                     records, app_plural(records));
 }
 
+/* Which of the clients' records never came. */
+static void put_lost(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats, struct iso_text *text)
+{
+    char location[ISO_PIPELINE_LOCATION];
+    iso_pipeline_location(pipeline, stats->lost.origin, location, sizeof location);
+    iso_text_format(text,
+                    "%" PRIu64 " client record%s of %" PRIu64
+                    " session%s, by the count of who recorded them, the first one "
+                    "in front of %s: larger than the topic allows, not delivered, or dropped since a buffer was full",
+                    stats->lost.records, app_plural(stats->lost.records), stats->lost.sessions,
+                    app_plural(stats->lost.sessions), location);
+}
+
 /* Reads that were not judged, by reason, where there are several. */
 static void put_unjudged(const struct iso_pipeline_stats *stats, const char *largest, struct iso_text *text)
 {
@@ -38,6 +51,8 @@ static void put_detail(const struct iso_pipeline *pipeline, const struct iso_boo
         iso_books_waiting_text(books, text);
     else if (reason && !strcmp(reason, iso_unjudged_name(ISO_UNJUDGED_INCOMPLETE)))
         iso_pipeline_put_lost(pipeline, text);
+    else if (reason && !strcmp(reason, "records-lost"))
+        put_lost(pipeline, stats, text);
     else if (reason && !strcmp(reason, "no-start-timestamp"))
         put_without_start(&stats->join, text);
     else if (reason && books->balanced)

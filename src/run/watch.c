@@ -76,8 +76,7 @@ static void declare_partitions(struct watcher *watcher, uint64_t now, struct iso
         iso_pipeline_declare(watcher->stream.pipeline, partition->input, now);
         app_intake_declare(&watcher->stream, partition->topic, partition->partition, error);
         if (watcher->reads && !partition->partition)
-            app_log("topic %s appeared: it is read from its beginning, and its table is judged from here on",
-                    partition->topic);
+            app_log("topic %s appeared: it is read from its beginning, and judged from here on", partition->topic);
     }
 }
 

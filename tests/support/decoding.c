@@ -79,6 +79,7 @@ static void put_event(struct iso_text *text, const struct iso_atoms *atoms, cons
                                         [ISO_EVENT_COLUMN] = "COLUMN ",
                                         [ISO_EVENT_BEGIN] = "BEGIN ",
                                         [ISO_EVENT_END] = "END ",
+                                        [ISO_EVENT_COUNTED] = "COUNTED ",
                                         [ISO_EVENT_WATERMARK] = "WATERMARK ",
                                         [ISO_EVENT_DROP] = "DROP ",
                                         [ISO_EVENT_DELETE_IF] = "DELETE_IF ",

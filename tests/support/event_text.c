@@ -47,10 +47,11 @@ static void put_row(struct line *line, const struct iso_event *event)
 
 static void put_kind(struct line *line, const struct iso_event *event)
 {
-    static const char *const names[] = {[ISO_EVENT_BEGIN] = "begin",           [ISO_EVENT_END] = "end",
-                                        [ISO_EVENT_WATERMARK] = "watermark",   [ISO_EVENT_DROP] = "drop",
-                                        [ISO_EVENT_DELETE_IF] = "delete-if",   [ISO_EVENT_HEARTBEAT] = "heartbeat",
-                                        [ISO_EVENT_COLLECTION] = "collection", [ISO_EVENT_SCHEMA] = "schema"};
+    static const char *const names[] = {[ISO_EVENT_BEGIN] = "begin",         [ISO_EVENT_END] = "end",
+                                        [ISO_EVENT_COUNTED] = "counted",     [ISO_EVENT_WATERMARK] = "watermark",
+                                        [ISO_EVENT_DROP] = "drop",           [ISO_EVENT_DELETE_IF] = "delete-if",
+                                        [ISO_EVENT_HEARTBEAT] = "heartbeat", [ISO_EVENT_COLLECTION] = "collection",
+                                        [ISO_EVENT_SCHEMA] = "schema"};
     switch (event->type) {
     case ISO_EVENT_TRANSACTIONS:
         put(line, "transactions %u+%u", event->first, event->count);

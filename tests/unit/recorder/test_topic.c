@@ -32,7 +32,20 @@ static const char *const *properties_of(const struct iso_kafka_mock *mock)
     return properties;
 }
 
-/* Message i of the topic's one partition is record i of session s, and has its key. */
+/* What session s says in front of its records, `count` of them, and behind them. */
+static int put_message(char text[200], uint32_t i, uint32_t count)
+{
+    if (!i)
+        return snprintf(text, 200, "{\"session\":\"s\",\"records\":0}");
+    if (i > count)
+        return snprintf(text, 200, "{\"session\":\"s\",\"records\":%u,\"ended\":true}", count);
+    return snprintf(text, 200,
+                    "{\"sid\":\"s\",\"tid\":\"s.%u\",\"sno\":%u,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"1\"}],"
+                    "\"status\":\"committed\"}",
+                    i - 1, i - 1);
+}
+
+/* Messages of the topic's one partition are what session s says, and have its key. */
 static void check_topic(const struct iso_kafka_mock *mock, uint32_t count)
 {
     static const char *const topics[] = {"records"};
@@ -52,18 +65,14 @@ static void check_topic(const struct iso_kafka_mock *mock, uint32_t count)
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &error), ISO_OK);
         for (uint32_t i = 0; i < got; i++, seen++) {
             char text[200];
-            int length = snprintf(text, sizeof text,
-                                  "{\"sid\":\"s\",\"tid\":\"s.%u\",\"sno\":%u,\"ops\":[{\"t\":\"w\",\"k\":"
-                                  "\"t/1\",\"v\":\"1\"}],"
-                                  "\"status\":\"committed\"}",
-                                  seen, seen);
+            int length = put_message(text, seen, count);
             assert_int_equal(messages[i].payload.size, length);
             assert_memory_equal(messages[i].payload.data, text, length);
             assert_int_equal(messages[i].key.size, 1);
             assert_memory_equal(messages[i].key.data, "s", 1);
         }
     }
-    assert_int_equal(seen, count);
+    assert_int_equal(seen, count + 2);
     iso_kafka_consumer_free(consumer);
     iso_kafka_properties_release(&properties);
     iso_inputs_release(&inputs);
