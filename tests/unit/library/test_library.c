@@ -345,7 +345,6 @@ static void a_stream_that_is_stopped_stays_so(void **state)
     struct iso_stream *stream = iso_stream_new(NULL, NULL, NULL, NULL, &error);
     const char *reason = NULL;
     uint32_t source = iso_stream_source(stream, "one", 0);
-    assert_refuses(&error, iso_stream_push(stream, source + 1, set, 0, &error), "source 1");
     assert_int_equal(iso_stream_push(stream, source, set, 0, &error), ISO_OK); /* an empty one */
     add(set, "{\"tid\":1,\"sid\":1,\"sts\":1,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
     assert_refuses(&error, iso_stream_push(stream, source, set, 0, &error), "one line 1");
@@ -357,6 +356,25 @@ static void a_stream_that_is_stopped_stays_so(void **state)
     assert_string_equal(reason, "stopped");
     iso_stream_free(stream);
     iso_stream_free(NULL);
+    iso_transactions_free(set);
+}
+
+/* What went to a source that is none came nowhere, whether or not the caller looks. */
+static void a_source_that_is_none_stops_a_stream(void **state)
+{
+    (void)state;
+    struct iso_error error = ISO_NO_ERROR;
+    struct iso_transactions *set = iso_transactions_new();
+    struct iso_stream *stream = iso_stream_new(NULL, NULL, NULL, NULL, &error);
+    const char *reason = NULL;
+    uint32_t source = iso_stream_source(stream, "one", 0);
+    add(set, right);
+    assert_refuses(&error, iso_stream_push(stream, source + 1, set, 0, &error), "source 1");
+    assert_int_equal(iso_transactions_count(set), 1);
+    assert_refuses(&error, iso_stream_end(stream, 0, &error), "source 1");
+    assert_int_equal(iso_stream_outcome(stream, &reason), ISO_IS_UNDECIDED);
+    assert_string_equal(reason, "stopped");
+    iso_stream_free(stream);
     iso_transactions_free(set);
 }
 
@@ -473,6 +491,7 @@ int main(void)
         cmocka_unit_test(a_history_of_which_no_read_is_judged_does_not_hold),
         cmocka_unit_test(evidence_is_written),
         cmocka_unit_test(a_stream_that_is_stopped_stays_so),
+        cmocka_unit_test(a_source_that_is_none_stops_a_stream),
         cmocka_unit_test(deadlines_follow_the_time_that_is_passed_in),
         cmocka_unit_test(row_sets_are_for_files),
         cmocka_unit_test(bad_records_may_be_skipped),
