@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "base/memory.h"
