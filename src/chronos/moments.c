@@ -105,14 +105,13 @@ static void judge_committed(struct judging *judging, const struct chronos_extra 
         uint64_t low, high;
         bool moves = bounds_of(judging, reads[i].operation, &low, &high);
         bool is_one = low == high; /* which may be 0 */
-        uint64_t found = chronos_first_right(judging->index, &look, low, high), unsure = 0;
-        if (is_one && found != low)
-            found = 0;
-        if (found != low)
-            unsure = chronos_first_unsure(judging->index, &look, low, found ? found - 1 : high);
-        if (unsure || !found)
+        uint64_t found = is_one ? low : chronos_first_right(judging->index, &look, low, high), unsure = 0;
+        bool is_right = is_one ? chronos_right_at(judging->index, &look, low) : found != 0;
+        if (!is_right || found != low)
+            unsure = chronos_first_unsure(judging->index, &look, low, is_right ? found - 1 : high);
+        if (unsure || !is_right)
             doubt(judging, &reads[i], &look, unsure ? unsure : low, high);
-        if (moves && (unsure || found))
+        if (moves && (unsure || is_right))
             judging->low = unsure ? unsure : found;
         if (judging->high < judging->low)
             judging->high = judging->low;

@@ -84,7 +84,7 @@ survives() {
     result $? "$name: and a replay of that finds the same" || sed 's/^/# /' "$work/said"
 }
 
-"$isochron" gen --txns "${TXNS:-400}" --ops 4 --keys 40 --watermarks 20 --anomaly lost-update:3 --anomaly stale-read:5 --seed 3 --expected /dev/null \
+"$isochron" gen --txns "${TXNS:-400}" --ops 4 --keys 40 --anomaly lost-update:3 --anomaly stale-read:5 --seed 3 --expected /dev/null \
     -o "$work/history"
 start_broker dgraph-cdc:1 dgraph-clients:1 ticdc-cdc:1 ticdc-clients:1 debezium-dbz.public.t:1 debezium-dbz.transaction:1 debezium-clients:1 in-band-dbz.public.t:1 in-band-dbz.transaction:1 \
     in-band-dbz.message:1 yugabyte-cdc:1 yugabyte-clients:1 untimed:1 bad:1
