@@ -78,15 +78,24 @@ void join_extent_deliver(struct iso_join *join, uint32_t number)
             reach(&join->extent, kept, &kept->snapshots[kept->ots[o]]);
 }
 
-static bool has_ended(const struct join_extent *extent, uint64_t xid)
+/* Below it everything had ended when the first client looked, and when the connector read the tables: what changed in
+ * between is the stream's to say. */
+static uint64_t floor_of(const struct iso_join *join)
 {
+    uint64_t started = join->start.xid;
+    return started && started < join->extent.floor ? started : join->extent.floor;
+}
+
+static bool has_ended(const struct iso_join *join, uint64_t xid)
+{
+    const struct join_extent *extent = &join->extent;
     const struct iso_snapshot *snapshot = reached(extent);
-    return xid < extent->floor || (snapshot && iso_snapshot_sees(&extent->reached, snapshot, xid));
+    return xid < floor_of(join) || (snapshot && iso_snapshot_sees(&extent->reached, snapshot, xid));
 }
 
 bool join_extent_has(const struct iso_join *join, uint64_t xid)
 {
-    return has_ended(&join->extent, xid);
+    return has_ended(join, xid);
 }
 
 /* ---- PostgreSQL: the end ---- */
@@ -107,7 +116,7 @@ static void add_missing(struct join_extent *extent, uint64_t xid, bool wrote)
 static bool is_missing(const struct iso_join *join, const struct join_record *record)
 {
     bool waits = (record->flags & (JOIN_RECORD_PLACED | JOIN_RECORD_COMMITTED)) == JOIN_RECORD_PLACED;
-    return waits && record->xid && join_may_write(join, record) && !has_ended(&join->extent, record->xid);
+    return waits && record->xid && join_may_write(join, record) && !has_ended(join, record->xid);
 }
 
 /* An id alone says no more than that it may have written: who locks a row has one, too. */
@@ -157,7 +166,7 @@ static enum join_reach reach_missing(const struct iso_join *join, const struct i
 static bool has_outcome(const struct iso_join *join, uint64_t xid)
 {
     uint32_t record = join_map_get(&join->records.by_claim, (struct join_identity){(uint32_t)xid, JOIN_BY_XID});
-    return has_ended(&join->extent, xid) || join_has_commit(join, xid) ||
+    return has_ended(join, xid) || join_has_commit(join, xid) ||
            (record != ISO_NONE && join->records.list[record].xid == xid &&
             join->records.list[record].status == ISO_ABORTED);
 }
@@ -165,7 +174,7 @@ static bool has_outcome(const struct iso_join *join, uint64_t xid)
 enum join_reach join_extent_reach(const struct iso_join *join, const struct iso_snapshot *snapshot)
 {
     const struct iso_snapshot *before = reached(&join->extent);
-    uint64_t xid = before && before->xmin > join->extent.floor ? before->xmin : join->extent.floor;
+    uint64_t floor = floor_of(join), xid = before && before->xmin > floor ? before->xmin : floor;
     enum join_reach reach = reach_missing(join, snapshot);
     if (reach != JOIN_WITHIN)
         return reach;

@@ -300,7 +300,8 @@ void catalog_end(struct catalog *catalog)
     for (uint32_t i = 0; i < catalog->count; i++)
         catalog->by_name[i] = i;
     qsort_r(catalog->by_name, catalog->count, sizeof *catalog->by_name, compare_tables, catalog);
-    qsort(catalog->shadows, catalog->shadow_count, sizeof *catalog->shadows, compare_shadows);
+    if (catalog->shadow_count)
+        qsort(catalog->shadows, catalog->shadow_count, sizeof *catalog->shadows, compare_shadows);
 }
 
 const struct catalog_table *catalog_next_named(const struct catalog *catalog, const char *schema, const char *name,
