@@ -18,14 +18,14 @@ void observed_begin_transaction(struct observed *observed, enum transaction_stat
     iso_recorder_begin(observed->session);
 }
 
-/* What was recorded is right if nothing changed in the catalog since it was read: which is asked later, for many records at once. A
- * record that lists nothing is right anyway, and waits only for its turn. */
-static void wait_for_confirmation(struct observed *observed, bool has_operations)
+/* What was recorded is right if nothing changed in the catalog since it was read: which is asked later, for many records at
+ * once. A record that lists nothing and leaves its writes to the stream is right anyway, and waits only for its turn. */
+static void wait_for_confirmation(struct observed *observed, bool has_claims)
 {
     const struct catalog *catalog = observed->catalog;
     if (observed->held_at && (!catalog || strcmp(catalog->generation, observed->held_generation) != 0))
         observed_settle(observed, true);
-    if (has_operations && catalog) {
+    if (has_claims && catalog) {
         observed->held_at = observe_nanoseconds();
         memcpy(observed->held_generation, catalog->generation, sizeof observed->held_generation);
     } else if (!observed->held_at) {
@@ -69,7 +69,8 @@ void observed_end_transaction(struct observed *observed, enum outcome outcome)
             iso_recorder_abort(observed->session);
         else
             iso_recorder_unknown(observed->session);
-        wait_for_confirmation(observed, has_operations);
+        bool says_reader = outcome == OUTCOME_COMMITTED && !transaction->xid_known && transaction->statements;
+        wait_for_confirmation(observed, has_operations || says_reader);
     }
     if (transaction->sets)
         observed->spelling.keeps_floats = false; /* what was set for the transaction is another again */

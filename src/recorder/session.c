@@ -358,9 +358,9 @@ static enum recorder_fate hold(struct iso_recorder_session *session, const char 
     if (record->used > held->limit - held->used)
         return RECORDER_FULL;
     recorder_put_bytes(held, record->bytes, record->used);
-    if (session->xid.used || session->snapshot.used) {
+    if (session->xid.used) { /* else nobody asked whether it wrote */
         recorder_put_bytes(bare, record->bytes, session->operations);
-        finish_record(session, bare, session->xid.used, status);
+        finish_record(session, bare, true, status);
     }
     recorder_put(bare, "\n");
     return held->failed || bare->failed ? RECORDER_REFUSED : RECORDER_FATES;
