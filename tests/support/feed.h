@@ -17,6 +17,13 @@ struct feed_tag {
     uint32_t number;      /* of a row, BEGIN or END: the same when it is sent again */
 };
 
+static inline struct feed_tag feed_promise(uint64_t promise)
+{
+    struct feed_tag tag = {.part = FEED_PROMISE, .promise = promise};
+    tag.transaction = tag.key = ISO_NONE;
+    return tag;
+}
+
 struct feed {
     uint32_t count, capacity;
     struct iso_message *list;   /* `input` is the number of (topic, partition) among those of this feed */

@@ -199,14 +199,13 @@ static bool fill_lanes(struct run *run)
         if (!add_rows(run, &run->order[i]))
             return false;
         if (options->every && !tie && ((i + 1) % options->every == 0 || i + 1 == run->count))
-            add_to_all(run, (struct item){.is_watermark = true,
-                                          .cts = run->order[i].cts,
-                                          .tag = {FEED_PROMISE, ISO_NONE, ISO_NONE, run->order[i].cts, false}});
+            add_to_all(
+                run,
+                (struct item){.is_watermark = true, .cts = run->order[i].cts, .tag = feed_promise(run->order[i].cts)});
     }
     uint64_t end = latest(run);
     if (run->options->every && run->count && end > run->order[run->count - 1].cts)
-        add_to_all(run, (struct item){
-                            .is_watermark = true, .cts = end, .tag = {FEED_PROMISE, ISO_NONE, ISO_NONE, end, false}});
+        add_to_all(run, (struct item){.is_watermark = true, .cts = end, .tag = feed_promise(end)});
     return true;
 }
 
