@@ -78,12 +78,12 @@ void join_extent_deliver(struct iso_join *join, uint32_t number)
             reach(&join->extent, kept, &kept->snapshots[kept->ots[o]]);
 }
 
-/* Below it everything had ended when the first client looked, and when the connector read the tables: what changed in
- * between is the stream's to say. */
+/* Below it everything had ended when the first client looked. Where nothing came but the connector's first snapshot, what
+ * changed since that was read is missing, too. */
 static uint64_t floor_of(const struct iso_join *join)
 {
-    uint64_t started = join->start.xid;
-    return started && started < join->extent.floor ? started : join->extent.floor;
+    uint64_t read = join->start.xid && !join->start.streams ? join->start.xid + 1 : UINT64_MAX;
+    return read < join->extent.floor ? read : join->extent.floor;
 }
 
 static bool has_ended(const struct iso_join *join, uint64_t xid)
