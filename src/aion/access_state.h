@@ -1,6 +1,5 @@
 /* Key accesses: what the transaction at hand did to each of its keys (access.c). */
-#ifndef ISO_AION_ACCESS_STATE_H
-#define ISO_AION_ACCESS_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct aion_accesses {
     uint64_t *slots; /* for transactions with many keys: stamp << 32 | access */
     uint32_t mask, stamp;
 };
-
-#endif

@@ -25,8 +25,7 @@
  * there. Time is passed in (milliseconds, from any origin, never decreasing). The engine opens no socket and starts no
  * thread. Calls come from one thread at a time; events are delivered on it, inside the call that caused them.
  */
-#ifndef ISO_AION_H
-#define ISO_AION_H
+#pragma once
 
 #include "iso/check.h"
 
@@ -314,5 +313,3 @@ void iso_aion_count_waiting(const struct iso_aion *engine, struct iso_aion_waiti
  * iso_chronos_check; `verdict->engine` is set. */
 enum iso_status iso_aion_check(const struct iso_history *history, const struct iso_check_options *options,
                                struct iso_verdict *verdict, struct iso_error *error);
-
-#endif

@@ -9,8 +9,7 @@
  * The spill file on disk, if there is one, has a name (`spill_stays`), and its file is part of what is saved
  * (spill/spill.h).
  */
-#ifndef ISO_AION_ARCHIVE_H
-#define ISO_AION_ARCHIVE_H
+#pragma once
 
 #include "aion/aion.h"
 #include "base/archive.h"
@@ -30,5 +29,3 @@ void iso_aion_commit(struct iso_aion *engine);
 void iso_aion_shard_archive(struct iso_archive *archive, struct iso_aion_shard *shard);
 void iso_aion_shard_fork(struct iso_aion_shard *shard);
 void iso_aion_shard_commit(struct iso_aion_shard *shard);
-
-#endif

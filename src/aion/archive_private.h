@@ -1,6 +1,5 @@
 /* Parts of the walk that engine and shards share. */
-#ifndef ISO_AION_ARCHIVE_PRIVATE_H
-#define ISO_AION_ARCHIVE_PRIVATE_H
+#pragma once
 
 #include "aion/archive.h"
 #include "base/index.h"
@@ -12,5 +11,3 @@ void aion_pool_archive(struct iso_archive *archive, struct aion_pool *pool);
 void aion_values_archive(struct iso_archive *archive, struct aion_values *values);
 void aion_index_archive(struct iso_archive *archive, struct iso_index *index);
 void aion_reorder_queue_archive(struct iso_archive *archive, struct aion_reorder_queue *queue);
-
-#endif

@@ -1,7 +1,6 @@
 /* What a call brings to a shard: parts, one a transaction, and their steps, one an operation or less (access.c makes
  * them). */
-#ifndef ISO_AION_BATCH_H
-#define ISO_AION_BATCH_H
+#pragma once
 
 #include "iso/history.h"
 
@@ -79,5 +78,3 @@ static inline void aion_batch_clear(struct aion_batch *batch)
 {
     batch->part_count = batch->step_count = batch->detail_count = batch->element_count = 0;
 }
-
-#endif

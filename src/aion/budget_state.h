@@ -1,6 +1,5 @@
 /* What of the memory limit is the engine's (spill.c, fit.c). */
-#ifndef ISO_AION_BUDGET_STATE_H
-#define ISO_AION_BUDGET_STATE_H
+#pragma once
 
 #include "iso/error.h"
 
@@ -17,5 +16,3 @@ struct aion_budget {
     uint64_t given_up; /* as iso_aion_given_up says */
     struct iso_error failure;
 };
-
-#endif

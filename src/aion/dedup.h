@@ -1,6 +1,5 @@
 /* Which tids came, and with what content (dedup.c). */
-#ifndef ISO_AION_DEDUP_H
-#define ISO_AION_DEDUP_H
+#pragma once
 
 #include "base/fetch.h"
 #include "base/hash.h"
@@ -32,5 +31,3 @@ ISO_FETCH aion_dedup_fetch(const struct aion_dedup *dedup, uint64_t tid)
     if (dedup->slots)
         __builtin_prefetch(&dedup->slots[iso_hash_number(tid) & dedup->mask], 1);
 }
-
-#endif

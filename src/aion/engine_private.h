@@ -1,6 +1,5 @@
 /* The engine: what stands in front of the shards, and what brings their findings to the caller. */
-#ifndef ISO_AION_ENGINE_PRIVATE_H
-#define ISO_AION_ENGINE_PRIVATE_H
+#pragma once
 
 #include "aion/access_state.h"
 #include "aion/aion.h"
@@ -241,5 +240,3 @@ void aion_unknown_release(struct iso_aion *engine);
 /* Into a history that keeps what is judged later: the number there. */
 uint32_t aion_copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t transaction,
                                uint64_t origin, uint64_t sno);
-
-#endif

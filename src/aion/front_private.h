@@ -1,6 +1,5 @@
 /* What the files of the front share: a transaction that is being taken. */
-#ifndef ISO_AION_FRONT_PRIVATE_H
-#define ISO_AION_FRONT_PRIVATE_H
+#pragma once
 
 #include "aion/engine_private.h"
 
@@ -35,5 +34,3 @@ void aion_access_operations(const struct aion_taking *taking);
  * explains, as a step (`is_group`: its key has several). */
 void aion_access_reads(const struct aion_taking *taking);
 void aion_access_accused(const struct aion_taking *taking, const struct aion_held_read *read, bool is_group);
-
-#endif

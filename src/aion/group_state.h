@@ -1,6 +1,5 @@
 /* What was accepted and is not taken yet (group.c). */
-#ifndef ISO_AION_GROUP_STATE_H
-#define ISO_AION_GROUP_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ struct aion_group {
     uint32_t number;  /* of those that were ever accepted, wraps */
     uint32_t misused; /* operation that uses its key as others do not, of the last that was refused; or ISO_NONE */
 };
-
-#endif

@@ -23,8 +23,7 @@
  * depend on shards. Memory: a held transaction with its values, 96 bytes a member of a session; at ryw and mr 16 bytes
  * for each writer above the floor that the session has to know of.
  */
-#ifndef ISO_AION_HELD_H
-#define ISO_AION_HELD_H
+#pragma once
 
 #include "aion/front_private.h"
 #include "base/archive.h"
@@ -72,5 +71,3 @@ void aion_held_soften(const struct iso_aion *engine, struct aion_held_read *read
 /* The look of a read of the transaction at hand. */
 void aion_held_look(struct iso_aion *engine, const struct aion_held_member *member, const struct aion_held_read *read,
                     struct aion_asked *look);
-
-#endif

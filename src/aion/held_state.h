@@ -1,6 +1,5 @@
 /* Levels below SI: transactions whose reads are judged once all is there that they may rest on (held.c). */
-#ifndef ISO_AION_HELD_STATE_H
-#define ISO_AION_HELD_STATE_H
+#pragma once
 
 #include "aion/group_state.h"
 #include "aion/key_cache_state.h"
@@ -86,5 +85,3 @@ struct aion_holding {
     uint32_t waiting; /* members that were not judged */
     bool ended;
 };
-
-#endif

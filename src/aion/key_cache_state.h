@@ -1,6 +1,5 @@
 /* The keys and sessions of a batch, looked up once each (key_cache.c). */
-#ifndef ISO_AION_KEY_CACHE_STATE_H
-#define ISO_AION_KEY_CACHE_STATE_H
+#pragma once
 
 #include "iso/history.h"
 
@@ -31,5 +30,3 @@ struct aion_key_cache {
     uint32_t *snapshot_violation; /* by transaction, or NULL */
     uint32_t snapshot_violation_count;
 };
-
-#endif

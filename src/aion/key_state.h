@@ -1,6 +1,5 @@
 /* Keys, as a shard keeps them: what every key has, in one cache line, and what few have. */
-#ifndef ISO_AION_KEY_STATE_H
-#define ISO_AION_KEY_STATE_H
+#pragma once
 
 #include "base/index.h"
 #include "aion/run.h"
@@ -92,5 +91,3 @@ struct aion_colds {
     uint32_t count, capacity, in_use;
     uint32_t free; /* chained by `first_pending`; 0: none */
 };
-
-#endif

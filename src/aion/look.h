@@ -10,8 +10,7 @@
  *
  * Costs: the versions between what is asked for and what is found. Threads: none of the shards' may run.
  */
-#ifndef ISO_AION_LOOK_H
-#define ISO_AION_LOOK_H
+#pragma once
 
 #include "aion/shard.h"
 
@@ -87,5 +86,3 @@ bool aion_list_is_tied(const struct aion_asked *look);
 
 /* Of a transaction that source names. */
 iso_atom aion_look_tid(const struct aion_asked *look, uint32_t transaction);
-
-#endif

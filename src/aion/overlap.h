@@ -6,8 +6,7 @@
  * where intervals begin and says by bits, from the highest on, on which side of each middle their ends lie (a wavelet
  * matrix): a look costs the square of the logarithm, and so does adding one in the long run. 20 bytes or so each.
  */
-#ifndef ISO_AION_OVERLAP_H
-#define ISO_AION_OVERLAP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ uint64_t aion_overlaps_count(const struct aion_overlaps *overlaps, uint64_t open
                              uint64_t to);
 uint32_t aion_overlaps_size(const struct aion_overlaps *overlaps);  /* how many were added */
 uint64_t aion_overlaps_steps(const struct aion_overlaps *overlaps); /* taken so far: for tests */
-
-#endif

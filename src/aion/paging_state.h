@@ -1,6 +1,5 @@
 /* What leaves memory: the spill file of a shard, and what is on its way there. */
-#ifndef ISO_AION_PAGING_STATE_H
-#define ISO_AION_PAGING_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ struct aion_paging {
     struct aion_bytes compact_record; /* what is left of one that is moved there */
     uint32_t evict_hand;              /* the key that is looked at next */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Pairs of writers of a key that overlap, as they are counted (crowd.c). */
-#ifndef ISO_AION_PAIRS_H
-#define ISO_AION_PAIRS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ struct aion_crowd_writers {
     uint32_t mask, used;
     bool ready; /* all that there are stand in it */
 };
-
-#endif

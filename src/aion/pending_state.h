@@ -1,6 +1,5 @@
 /* Pending EXT verdicts, as a shard keeps them (pending.c). */
-#ifndef ISO_AION_PENDING_STATE_H
-#define ISO_AION_PENDING_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,5 +75,3 @@ struct aion_pendings {
     uint32_t *groups; /* those of the part at hand that have several reads */
     uint32_t group_count, group_capacity;
 };
-
-#endif

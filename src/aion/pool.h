@@ -5,8 +5,7 @@
  * smaller ones where much waits. Pointers are good until the next aion_pool_take. Cost: taking and giving back touch
  * one cache line, the block's first. Threads: one at a time.
  */
-#ifndef ISO_AION_POOL_H
-#define ISO_AION_POOL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ static inline unsigned aion_pool_size(size_t bytes)
         size++;
     return size;
 }
-
-#endif

@@ -14,8 +14,7 @@
  * When the spill file moves the record, it is cut, byte by byte, to what trimming (trim.c) and aion_pages_trim would
  * leave of the key.
  */
-#ifndef ISO_AION_RECORD_H
-#define ISO_AION_RECORD_H
+#pragma once
 
 #include "aion/shard_private.h"
 
@@ -45,5 +44,3 @@ bool aion_segment_agrees(const uint8_t *record, uint32_t size, uint64_t bound, c
 
 /* Fills an empty key, whose name is there, with what its record says; false: that is not a record. */
 bool aion_record_read(struct iso_aion_shard *shard, struct aion_key *key, const uint8_t *record, uint32_t size);
-
-#endif

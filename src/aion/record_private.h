@@ -1,6 +1,5 @@
 /* Bytes of records, written and read: what record.c and compact.c share. */
-#ifndef ISO_AION_RECORD_PRIVATE_H
-#define ISO_AION_RECORD_PRIVATE_H
+#pragma once
 
 #include <string.h>
 
@@ -82,5 +81,3 @@ static inline void pass_atom(struct cursor *cursor)
 {
     aion_take_same(cursor, NULL, ISO_ABSENT);
 }
-
-#endif

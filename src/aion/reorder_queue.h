@@ -10,8 +10,7 @@
  * at those that are no further above it than the `longest` distance from start to time. Plain columns without pointers
  * into each other. Threads: one at a time.
  */
-#ifndef ISO_AION_QUEUE_H
-#define ISO_AION_QUEUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ static inline const struct aion_turn *aion_reorder_queue_take(struct aion_reorde
 /* Takes all that start at or below `start`, in order: `*count` of them, good until the next call. */
 const struct aion_turn *aion_reorder_queue_take_started(struct aion_reorder_queue *queue, uint64_t start,
                                                         uint32_t *count);
-
-#endif

@@ -1,6 +1,5 @@
 /* What waits for its turn: parts in a shard, and members in front of the shards. */
-#ifndef ISO_AION_REORDER_STATE_H
-#define ISO_AION_REORDER_STATE_H
+#pragma once
 
 #include "aion/batch.h"
 #include "aion/reorder_queue.h"
@@ -36,5 +35,3 @@ struct aion_reorder_front {
     uint32_t *free; /* a stack */
     uint32_t entrant_count, capacity, free_count;
 };
-
-#endif

@@ -19,8 +19,7 @@
  * wait, and what is judged by the time that a watermark comes follows from the order of arrival alone. State: a few
  * plain columns. Cost: in order about ten instructions an arrival, out of order thirty. Threads: one at a time.
  */
-#ifndef ISO_AION_SETTLE_H
-#define ISO_AION_SETTLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ static inline void aion_reorder_window_note(struct aion_reorder_window *window, 
 
 /* What is to be judged now: everything up to this cts. */
 uint64_t aion_reorder_window_until(struct aion_reorder_window *window, uint64_t now);
-
-#endif

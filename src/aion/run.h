@@ -15,8 +15,7 @@
  * the directory keeps the least `start` of a chunk (an underestimate after removals), so that a search for
  * entries with a small one can pass chunks by.
  */
-#ifndef ISO_AION_RUN_H
-#define ISO_AION_RUN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -216,5 +215,3 @@ void aion_run_take(struct aion_pool *pool, struct aion_run *run, struct aion_pla
 void aion_run_remove(struct aion_pool *pool, struct aion_run *run, struct aion_place place);
 void aion_run_drop(struct aion_pool *pool, struct aion_run *run, uint32_t count);
 void aion_run_release(struct aion_pool *pool, struct aion_run *run);
-
-#endif

@@ -1,6 +1,5 @@
 /* Sessions, as the engine keeps them in front of the shards (session.c, sessions.c, disorder.c). */
-#ifndef ISO_AION_SESSION_STATE_H
-#define ISO_AION_SESSION_STATE_H
+#pragma once
 
 #include "base/index.h"
 #include "aion/run.h"
@@ -63,5 +62,3 @@ struct aion_sessions {
     struct aion_disorder *disorders;
     uint32_t disorder_count, disorder_capacity, free_disorder;
 };
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Threads: one at a time. A batch borrows the atoms of a block; findings belong to the shard until cleared.
  */
-#ifndef ISO_AION_SHARD_H
-#define ISO_AION_SHARD_H
+#pragma once
 
 #include "aion/aion.h"
 #include "aion/batch.h"
@@ -140,5 +139,3 @@ uint64_t aion_shard_size(const struct iso_aion_shard *shard);
 void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_stats *stats);
 uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard);
 uint64_t iso_aion_shard_key_bytes(const struct iso_aion_shard *shard); /* of that, what goes with keys (evict.c) */
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of a shard share. README.md draws it. */
-#ifndef ISO_AION_SHARD_PRIVATE_H
-#define ISO_AION_SHARD_PRIVATE_H
+#pragma once
 
 #include "aion/key_state.h"
 #include "aion/paging_state.h"
@@ -310,5 +309,3 @@ struct aion_party aion_party_of(struct iso_aion_shard *shard, uint32_t transacti
 void aion_trim(struct iso_aion_shard *shard, struct aion_key *key);
 void aion_trim_reads(struct iso_aion_shard *shard, struct aion_key *key);
 void aion_sweep_some(struct iso_aion_shard *shard);
-
-#endif

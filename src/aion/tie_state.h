@@ -1,6 +1,5 @@
 /* SER: transactions that share a cts, until all of them are known (cycle.c). */
-#ifndef ISO_AION_TIE_STATE_H
-#define ISO_AION_TIE_STATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ struct aion_ties {
     struct aion_tie *list;
     uint32_t count, capacity;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Where time has come, as watermarks, deadlines and arrivals say. */
-#ifndef ISO_AION_TIME_STATE_H
-#define ISO_AION_TIME_STATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ struct aion_time {
     struct aion_arrivals arrivals;
     struct aion_recent recent;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Sessions that ended (tombstone.c). */
-#ifndef ISO_AION_TOMBSTONE_H
-#define ISO_AION_TOMBSTONE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ bool aion_tombstone_take(struct aion_tombstones *tombstones, uint64_t name,
                          struct aion_tombstone *tombstone); /* false: not known */
 /* What is to be assumed of a session whose name is not known; true: it may be one of those that had to make room. */
 bool aion_tombstone_assume(const struct aion_tombstones *tombstones, struct aion_tombstone *tombstone);
-
-#endif

@@ -1,6 +1,5 @@
 /* Transactions, as a shard keeps them while somebody names them (shard.c). */
-#ifndef ISO_AION_TRANSACTION_STATE_H
-#define ISO_AION_TRANSACTION_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ struct aion_readers {
     uint64_t last_bound; /* of the reads that the part at hand keeps */
     bool keeps_reads;    /* it does */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Transactions of unknown outcome (unknown.c). */
-#ifndef ISO_AION_UNKNOWN_STATE_H
-#define ISO_AION_UNKNOWN_STATE_H
+#pragma once
 
 #include "aion/key_cache_state.h"
 
@@ -21,5 +20,3 @@ struct aion_unknowns {
     uint32_t hand;           /* whose turn it was to age last */
     uint64_t due;            /* steps that the hand owes */
 };
-
-#endif

@@ -6,8 +6,7 @@
  * they are moved together. So an endless stream of distinct values needs the memory of those that are referred to.
  * Threads: one at a time.
  */
-#ifndef ISO_AION_VALUES_H
-#define ISO_AION_VALUES_H
+#pragma once
 
 #include "base/index.h"
 #include "iso/atom.h"
@@ -118,5 +117,3 @@ static inline uint64_t aion_mix(uint64_t bits)
     bits *= 0xd6e8feb86659fd93u;
     return bits ^ bits >> 32;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What the parts of `isochron check` share: its options. */
-#ifndef ISO_APP_CHECK_H
-#define ISO_APP_CHECK_H
+#pragma once
 
 #include "app/explanation.h"
 #include "app/load.h"
@@ -37,5 +36,3 @@ enum iso_status app_check_evidence(struct app *app, const struct app_check *chec
 /* Writes the smallest violated part of a history that polygraph says is violated to the file that was asked for. */
 enum iso_status app_check_minimise(struct app *app, const struct app_check *check,
                                    const struct iso_judgement *judgement);
-
-#endif

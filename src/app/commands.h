@@ -1,6 +1,5 @@
 /* The commands of the program. */
-#ifndef ISO_APP_COMMANDS_H
-#define ISO_APP_COMMANDS_H
+#pragma once
 
 #include "cli/options.h"
 
@@ -18,5 +17,3 @@ enum iso_status app_prove_read(struct app *app, struct iso_prove_program *progra
 
 /* verify_proof.c: the evidence of `isochron prove`, the last of the files, about the program, the first. */
 enum iso_status app_verify_proof(struct app *app, const struct app_texts *files);
-
-#endif

@@ -1,6 +1,5 @@
 /* What `check`, `replay` and `explain` share: verdicts explained, drawn, and written for other tools. */
-#ifndef ISO_APP_EXPLANATION_H
-#define ISO_APP_EXPLANATION_H
+#pragma once
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -63,5 +62,3 @@ enum iso_status app_explain(struct app *app, const struct app_explanation *expla
 enum iso_status app_explain_printed(struct app *app, const struct app_explanation *explanation,
                                     struct iso_history *history,
                                     void (*print)(struct iso_output *output, const void *verdict), const void *verdict);
-
-#endif

@@ -3,13 +3,10 @@
  * Lines are taken as they come, some hundreds at a time, so that a pipe's transactions reach the topic soon after
  * they were recorded.
  */
-#ifndef ISO_APP_FEED_H
-#define ISO_APP_FEED_H
+#pragma once
 
 #include "cli/options.h"
 #include "app/publish.h"
 
 /* Publishes all transactions of the files, in their order. */
 enum iso_status app_feed(struct app_publisher *publisher, const struct app_texts *files, struct iso_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reading the histories that a command was given, with progress. */
-#ifndef ISO_APP_LOAD_H
-#define ISO_APP_LOAD_H
+#pragma once
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -43,5 +42,3 @@ enum iso_status app_load_finished(struct app *app, const struct app_load *load, 
 
 /* An error unless there is a file at all. */
 enum iso_status app_need_files(struct app *app, const struct app_texts *files);
-
-#endif

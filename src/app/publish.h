@@ -4,8 +4,7 @@
  * overtake each other as they do in life. Records go to the partition of their session. Watermarks go to every
  * partition, and are true: no record with a cts up to them is sent later.
  */
-#ifndef ISO_APP_PUBLISH_H
-#define ISO_APP_PUBLISH_H
+#pragma once
 
 #include "cli/options.h"
 #include "connectors/kafka/producer.h"
@@ -32,5 +31,3 @@ enum iso_status app_publisher_add(struct app_publisher *publisher, const struct 
 
 /* Sends the rest, waits until all is delivered, and frees the publisher. */
 enum iso_status app_publisher_close(struct app_publisher *publisher, uint64_t *sent, struct iso_error *error);
-
-#endif

@@ -17,8 +17,7 @@
  * and can be released. Ownership: the archive owns its buffer, the descriptor is the caller's. Threads: one at a time.
  * After fork a child may save: nothing here takes a lock.
  */
-#ifndef ISO_BASE_ARCHIVE_H
-#define ISO_BASE_ARCHIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,5 +95,3 @@ void iso_archive_expect(struct iso_archive *archive, bool condition);
  * pieces to `take` (NULL: nobody). */
 bool iso_archive_next(struct iso_archive *archive, struct iso_archive_item *item,
                       void (*take)(void *context, const void *bytes, size_t size), void *context);
-
-#endif

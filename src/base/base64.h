@@ -1,6 +1,5 @@
 /* Base64 (RFC 4648, section 4: the standard alphabet, padded). Threads: any; no state. */
-#ifndef ISO_BASE_BASE64_H
-#define ISO_BASE_BASE64_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ void iso_base64_encode(const uint8_t *bytes, size_t size, char *text);
 
 /* Writes at most length / 4 * 3 bytes (text and bytes may be the same memory); false if the text is not base64. */
 bool iso_base64_decode(const char *text, size_t length, uint8_t *bytes, size_t *size);
-
-#endif

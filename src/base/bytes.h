@@ -4,8 +4,7 @@
  * padding after their text and check the result against its end. Digits are converted by three multiplications (SIMD
  * within a register).
  */
-#ifndef ISO_BASE_BYTES_H
-#define ISO_BASE_BYTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -214,5 +213,3 @@ static inline uint64_t iso_bytes_count(const char *at, const char *end, char byt
         count += *at == byte;
     return count;
 }
-
-#endif

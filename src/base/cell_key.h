@@ -3,8 +3,7 @@
  * A `#` in a name or in a part of the row's key stands as %23, so that the first one begins the column, in which `%`,
  * `/`, `,` and `#` are encoded as in rows' keys (values/row.h). Threads: any; no state.
  */
-#ifndef ISO_BASE_CELL_KEY_H
-#define ISO_BASE_CELL_KEY_H
+#pragma once
 
 #include "base/json.h"
 #include "base/text.h"
@@ -33,5 +32,3 @@ static inline bool iso_cell_key_row(struct iso_json_text key, struct iso_json_te
     struct iso_json_text column;
     return iso_cell_key_split(key, row, &column) && column.length && memchr(row->at, '/', row->length);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * in the program that people get: no code, no name of a point, no variable of the environment.
  * tests/test_hardening.sh looks. Threads: any.
  */
-#ifndef ISO_BASE_FAULT_H
-#define ISO_BASE_FAULT_H
+#pragma once
 
 #ifdef ISO_FAULTS
 #include <stdbool.h>
@@ -22,6 +21,4 @@ void iso_fault_point(const char *point);
 bool iso_fault_spills_all(unsigned *bits);
 #else
 #define ISO_FAULT(...)
-#endif
-
 #endif

@@ -4,9 +4,6 @@
  * inline it. One that is always inlined has its calls replaced earlier. `objdump -d FILE.o | grep prefetch` shows what
  * is left.
  */
-#ifndef ISO_BASE_FETCH_H
-#define ISO_BASE_FETCH_H
+#pragma once
 
 #define ISO_FETCH static inline __attribute__((always_inline)) void
-
-#endif

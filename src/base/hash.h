@@ -4,8 +4,7 @@
  *
  * ISOCHRON_HASH_SEED=N makes the seed N, for tests.
  */
-#ifndef ISO_BASE_HASH_H
-#define ISO_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ static inline uint64_t iso_hash_pair(uint32_t one, uint32_t other)
 }
 
 uint64_t iso_hash_text(const char *text, size_t length); /* keyed XXH3 */
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A zeroed heap is empty. Ownership: the heap owns its items, and iso_heap_release frees them. Threads: one at a time.
  */
-#ifndef ISO_BASE_HEAP_H
-#define ISO_BASE_HEAP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ struct iso_heap {
 void iso_heap_push(struct iso_heap *heap, uint64_t key, uint64_t value);
 struct iso_heap_item iso_heap_pop(struct iso_heap *heap); /* which is not empty */
 void iso_heap_release(struct iso_heap *heap);
-
-#endif

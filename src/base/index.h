@@ -14,8 +14,7 @@
  * 8 bytes a slot, at most three quarters full. Numbers below UINT32_MAX. Where numbers are sought by numbers: base/number_map.h. A
  * zeroed index is empty, and may be searched. Threads: many may search one that does not change.
  */
-#ifndef ISO_BASE_INDEX_H
-#define ISO_BASE_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,5 +79,3 @@ void iso_index_remove(struct iso_index *index, uint64_t hash, uint32_t number); 
 bool iso_index_refill(struct iso_index *index, uint32_t count,
                       uint32_t (*hash_of)(const void *context, uint32_t number), const void *context);
 void iso_index_shrink(struct iso_index *index); /* if it is large, and most of it is free */
-
-#endif

@@ -20,8 +20,7 @@
  * the same offset as in the text (unescaping never lengthens), and stay until the next iso_json_start.
  * Threads: one at a time.
  */
-#ifndef ISO_BASE_JSON_H
-#define ISO_BASE_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -324,5 +323,3 @@ static inline bool iso_json_skip(struct iso_json *json)
         return true;
     return iso_json_skip_slow(json);
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Threads: one at a time for each shape.
  */
-#ifndef ISO_BASE_JSON_SHAPE_H
-#define ISO_BASE_JSON_SHAPE_H
+#pragma once
 
 #include "base/json.h"
 
@@ -86,5 +85,3 @@ static inline bool iso_json_shape_member(struct iso_json *json, struct iso_json_
     shape->next++;
     return true;
 }
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Ownership: the caller owns what it allocates. Threads: any; no shared state but the handler.
  */
-#ifndef ISO_BASE_MEMORY_H
-#define ISO_BASE_MEMORY_H
+#pragma once
 
 #include <assert.h>
 #include <stddef.h>
@@ -85,5 +84,3 @@ static inline size_t iso_list_bytes(size_t count, size_t size)
         iso_out_of_memory(SIZE_MAX);
     return bytes;
 }
-
-#endif

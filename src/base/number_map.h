@@ -3,8 +3,7 @@
  * 16 bytes a slot, at most three quarters full. Zeroed, a map is empty. Of a map that had many, iso_number_map_clear keeps no
  * room. Threads: a map that does not change may be read by many.
  */
-#ifndef ISO_BASE_NUMBER_MAP_H
-#define ISO_BASE_NUMBER_MAP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ static inline uint64_t iso_number_pair(uint32_t one, uint32_t other)
 
 /* Slots that are looked at to find each number once: for tests of growth. */
 uint64_t iso_number_map_cost(const struct iso_number_map *map);
-
-#endif

@@ -1,6 +1,5 @@
 /* Lists of 32-bit numbers: with room for `count` of them, and one more, so that none is empty. On the heap: iso_free. */
-#ifndef ISO_BASE_NUMBERS_H
-#define ISO_BASE_NUMBERS_H
+#pragma once
 
 #include <string.h>
 
@@ -27,5 +26,3 @@ static inline uint32_t *iso_numbers_copy(const uint32_t *numbers, size_t count)
 {
     return memcpy(iso_numbers(count), numbers, (count + 1) * sizeof *numbers);
 }
-
-#endif

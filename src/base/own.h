@@ -10,8 +10,7 @@
  * What is refused is ISO_BAD_INPUT, and the error says what was expected; what the system refuses is ISO_FAILED.
  * Threads: any; no state.
  */
-#ifndef ISO_BASE_OWN_H
-#define ISO_BASE_OWN_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -46,5 +45,3 @@ bool iso_own_hide(int file);
 
 /* A regular file in a folder that is open: no symbolic link is followed, no pipe waited for. -1: errno. */
 int iso_own_open_in(int folder, const char *name, int flags);
-
-#endif

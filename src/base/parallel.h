@@ -3,9 +3,6 @@
  * Calls work(context, part) for every part below `parts` and returns when all have returned. The caller's own thread
  * takes part 0, and any part for which no thread can be had.
  */
-#ifndef ISO_BASE_PARALLEL_H
-#define ISO_BASE_PARALLEL_H
+#pragma once
 
 void iso_parallel(unsigned parts, void (*work)(void *context, unsigned part), void *context);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Ownership: a payload owns its copy, valid until the next one. Threads: one at a time.
  */
-#ifndef ISO_BASE_PAYLOAD_H
-#define ISO_BASE_PAYLOAD_H
+#pragma once
 
 #include "base/json.h"
 #include "iso/error.h"
@@ -33,5 +32,3 @@ static inline bool iso_payload_is(struct iso_json_text text, const char *word, s
 
 /* Whether a list "db.a;db.b" of the tables to look at has this one, as identities name it. NULL: it has all. */
 bool iso_table_listed(const char *list, const char *table, size_t length);
-
-#endif

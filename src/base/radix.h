@@ -4,8 +4,7 @@
  * differs, so that dense keys cost two passes and sorted ones none beyond the look at them. The caller brings both
  * buffers: nothing is allocated. O(count * digits). Threads: any, on disjoint buffers.
  */
-#ifndef ISO_BASE_RADIX_H
-#define ISO_BASE_RADIX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ struct iso_radix {
 /* Sorts `items`, of which there are `count`; `other` is as large. True: the result is in `other`, and `items` is
  * scratch now. */
 bool iso_radix_sort(struct iso_radix items, struct iso_radix other, size_t count);
-
-#endif

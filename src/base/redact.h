@@ -5,8 +5,7 @@
  * @); NAME:PASSWORD@HOST without a scheme; and, to the text's end, what follows NAME= where the name is a secret's.
  * Blanks end a URL, and nothing else: of several in a list the last host is shown. Threads: any; no state.
  */
-#ifndef ISO_BASE_REDACT_H
-#define ISO_BASE_REDACT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ bool iso_is_secret_name(const char *name, size_t length);
 
 /* Where user and password of a URL end, the @ behind them; NULL: it has none. */
 const char *iso_url_user_end(const char *url);
-
-#endif

@@ -2,8 +2,7 @@
  * seeded by splitmix64. Integers only, so that no floating point unit has a say. Not for secrets. Threads:
  * one each.
  */
-#ifndef ISO_BASE_RNG_H
-#define ISO_BASE_RNG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -55,5 +54,3 @@ static inline int iso_rng_chance(struct iso_rng *rng, uint64_t share)
 {
     return (iso_rng_next(rng) >> 32) < share;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * What names mean, and whether one may stand twice, is the caller's. Ownership: the reader changes the text it is given
  * and hands out pieces of it. Errors are ISO_BAD_INPUT with file and line. Threads: one at a time.
  */
-#ifndef ISO_BASE_SETTINGS_H
-#define ISO_BASE_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ bool iso_settings_next(struct iso_settings *settings, struct iso_setting *settin
 
 /* A value as the reader would read it back, in quotes where it needs them. */
 void iso_settings_put_value(struct iso_text *text, const char *value);
-
-#endif

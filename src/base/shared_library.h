@@ -12,8 +12,7 @@
  * No tool sees in the program that it needs such a library, so that packages name it by hand: deploy/debian. What was
  * loaded stays. Threads: any.
  */
-#ifndef ISO_BASE_SHARED_LIBRARY_H
-#define ISO_BASE_SHARED_LIBRARY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ struct iso_shared_library {
 
 /* Fills in the pointers of the struct `into`. ISO_FAILED: it is not installed, or lacks a function. */
 enum iso_status iso_shared_library_load(const struct iso_shared_library *library, void *into, struct iso_error *error);
-
-#endif

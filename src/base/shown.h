@@ -4,8 +4,7 @@
  * direction of writing (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069) and ends lines unseen (U+2028,
  * U+2029). A byte that is no UTF-8 becomes \ufffd. JSON stays JSON of the same content. Threads: any; no state.
  */
-#ifndef ISO_BASE_SHOWN_H
-#define ISO_BASE_SHOWN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ void iso_text_put_shown_string(struct iso_text *text, const char *bytes, size_t 
 
 /* How many bytes at the end are the beginning of a character; fewer than four. */
 size_t iso_shown_rest(const char *bytes, size_t size);
-
-#endif

@@ -4,8 +4,7 @@
  * Most want base/index.h or base/number_map.h, which are made of this. A table of its own kind of slot has `slots` and `mask`, one less
  * than there are, keeps one slot free, at least, and calls these functions, which are compiled for the kind. Threads: those of the table.
  */
-#ifndef ISO_BASE_SLOTS_H
-#define ISO_BASE_SLOTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ ISO_SLOTS_INLINE void iso_slots_vacate(void *slots, uint64_t mask, const struct 
     }
     memset(iso_slots_at(slots, kind, hole), 0, kind->size);
 }
-
-#endif

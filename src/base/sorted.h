@@ -3,8 +3,7 @@
  * The list may be of structs: `first` is the number of its first element, and the others follow at distances of
  * `stride` bytes. Threads: constant.
  */
-#ifndef ISO_BASE_SORTED_H
-#define ISO_BASE_SORTED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ static inline bool iso_sorted_has(const struct iso_sorted *sorted, uint64_t numb
     uint32_t at = iso_sorted_below(sorted, number);
     return at < sorted->count && iso_sorted_at(sorted, at) == number;
 }
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Threads: calls from one thread at a time. A forked child has none of them: it must not run or free a team.
  */
-#ifndef ISO_BASE_TEAM_H
-#define ISO_BASE_TEAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ void iso_team_free(struct iso_team *team);
 
 /* `team` is a struct iso_team, so that this is a function that runs an engine's shards (aion/aion.h). */
 void iso_team_run(void *team, void (*work)(void *context, uint32_t part), void *context, uint32_t parts);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Ownership: a text owns its bytes, which move when it grows. Threads: one at a time.
  */
-#ifndef ISO_BASE_TEXT_H
-#define ISO_BASE_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void iso_text_put_string(struct iso_text *text, const void *bytes, size_t size);
 
 /* JSON that is sound, without the white space between its parts. */
 void iso_text_put_compact(struct iso_text *text, const char *json, size_t length);
-
-#endif

@@ -1,6 +1,5 @@
 /* UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF. Threads: any; no state. */
-#ifndef ISO_BASE_UTF8_H
-#define ISO_BASE_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,5 +9,3 @@ bool iso_utf8_valid(const uint8_t *bytes, size_t size);
 
 /* Writes the code point (a Unicode scalar value); returns how many bytes, 1 to 4. */
 size_t iso_utf8_encode(uint32_t code_point, char *text);
-
-#endif

@@ -1,8 +1,7 @@
 /* Numbers of variable length, as Avro, Protobuf and others write them: seven bits a byte, the lowest first, the last
  * byte without its high bit; at most ten bytes. Threads: any; no state.
  */
-#ifndef ISO_BASE_VARINT_H
-#define ISO_BASE_VARINT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ static inline int64_t iso_varint_signed(uint64_t bits)
 {
     return (int64_t)(bits >> 1 ^ (0u - (bits & 1)));
 }
-
-#endif

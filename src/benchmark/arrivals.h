@@ -5,8 +5,7 @@
  * (measure/arrival.h), so that those of one session overtake each other too; each says its place in its
  * session.
  */
-#ifndef ISO_BENCHMARK_ARRIVALS_H
-#define ISO_BENCHMARK_ARRIVALS_H
+#pragma once
 
 #include "benchmark/kind.h"
 #include "measure/arrival.h"
@@ -23,5 +22,3 @@ struct bench_arrivals {
 enum iso_status bench_arrivals_init(struct bench_arrivals *arrivals, const struct bench_point *point, bool delayed,
                                     struct iso_error *error);
 void bench_arrivals_release(struct bench_arrivals *arrivals);
-
-#endif

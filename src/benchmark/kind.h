@@ -4,8 +4,7 @@
  * A point is one place in a sweep: a workload, or a file of the user's. It is prepared once and measured a
  * few times, each time in processes of its own (measure/child.h); the median of each column is its row.
  */
-#ifndef ISO_BENCHMARK_KIND_H
-#define ISO_BENCHMARK_KIND_H
+#pragma once
 
 #include "aion/aion.h"
 #include "base/team.h"
@@ -69,5 +68,3 @@ enum iso_status bench_generate_file(struct bench_point *point, struct iso_error 
 /* Reads the point's file, or the one that was prepared, as a history in building. */
 enum iso_status bench_load(const struct bench_point *point, unsigned threads, struct iso_history *history,
                            struct iso_error *error);
-
-#endif

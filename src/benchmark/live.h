@@ -4,8 +4,7 @@
  * it) and to the one at which the watermark has passed its commit timestamp (final). The client is a thread of its own
  * and sends a watermark into every partition every WATERMARK_MS.
  */
-#ifndef ISO_BENCHMARK_LIVE_H
-#define ISO_BENCHMARK_LIVE_H
+#pragma once
 
 #include "benchmark/messages.h"
 #include "connectors/kafka/client.h"
@@ -21,5 +20,3 @@ enum iso_status bench_live_measure(const struct iso_kafka_properties *properties
 
 /* A pipeline as `watch` has it, for records in JSON. */
 struct iso_pipeline *bench_pipeline_new(const struct bench *bench, const char *topic, struct iso_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* A generated history as the messages that clients would publish, in one of the encodings of history topics.
  */
-#ifndef ISO_BENCHMARK_MESSAGES_H
-#define ISO_BENCHMARK_MESSAGES_H
+#pragma once
 
 #include "benchmark/kind.h"
 #include "base/text.h"
@@ -22,5 +21,3 @@ struct bench_messages {
 enum iso_status bench_messages_init(struct bench_messages *messages, const struct bench *bench,
                                     enum bench_encoding encoding, struct iso_error *error);
 void bench_messages_release(struct bench_messages *messages);
-
-#endif

@@ -1,6 +1,5 @@
 /* The run of a benchmark: through a sweep, or the user's files, into a table of figures. */
-#ifndef ISO_BENCHMARK_SWEEP_H
-#define ISO_BENCHMARK_SWEEP_H
+#pragma once
 
 #include "benchmark/kind.h"
 
@@ -23,5 +22,3 @@ void bench_settings(const struct bench_run *run, char *text, size_t size);
 enum iso_status bench_check(const struct bench_run *run);
 
 enum iso_status bench_measure(const struct bench_run *run);
-
-#endif

@@ -5,8 +5,7 @@
  * directory, no permission, not zstd, cut off) is ISO_BAD_INPUT; a device that fails is ISO_FAILED. Threads: one at a
  * time.
  */
-#ifndef ISO_BYTES_INPUT_H
-#define ISO_BYTES_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ uint64_t iso_input_size(const char *path);
 
 /* "<stdin>" for "-". */
 const char *iso_input_name(const char *path);
-
-#endif

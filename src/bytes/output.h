@@ -8,8 +8,7 @@
  * and temporary file until it is closed or discarded. Threads: one at a time. The process is expected to ignore
  * SIGPIPE, so that a closed pipe is an error like others.
  */
-#ifndef ISO_BYTES_OUTPUT_H
-#define ISO_BYTES_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ void iso_output_atom_string(struct iso_output *output, const struct iso_atoms *a
 
 /* An atom as JSON: integers as numbers (as strings beyond 2^53), strings as strings, absent as null. */
 void iso_output_atom(struct iso_output *output, const struct iso_atoms *atoms, iso_atom atom);
-
-#endif

@@ -3,8 +3,7 @@
  * The name must be free, or that of an empty directory. Ownership: the caller opens and closes the files, by
  * the paths that iso_output_directory_file gives. Threads: one at a time.
  */
-#ifndef ISO_BYTES_OUTPUT_DIRECTORY_H
-#define ISO_BYTES_OUTPUT_DIRECTORY_H
+#pragma once
 
 #include "iso/error.h"
 
@@ -25,5 +24,3 @@ enum iso_status iso_output_directory_close(struct iso_output_directory *director
 
 /* Removes it with its files. A closed or zeroed one is left as it is. */
 void iso_output_directory_discard(struct iso_output_directory *directory);
-
-#endif

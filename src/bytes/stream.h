@@ -5,8 +5,7 @@
  * at all, a capture that is cut off is readable up to its last flush.
  * Ownership: streams own their file and buffers. Threads: one at a time. Errors name the file.
  */
-#ifndef ISO_BYTES_STREAM_H
-#define ISO_BYTES_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ enum iso_status iso_stream_writer_close(struct iso_stream_writer *writer, struct
 enum iso_status iso_stream_write(struct iso_stream_writer *writer, const char *bytes, size_t length,
                                  struct iso_error *error);
 enum iso_status iso_stream_flush(struct iso_stream_writer *writer, struct iso_error *error);
-
-#endif

@@ -4,8 +4,7 @@
  * The bytes are followed by ISO_WHOLE_FILE_PADDING zero bytes, so that a scanner may look ahead.
  * Errors name the path: ISO_BAD_INPUT for what a user can mend, ISO_FAILED for a device that fails.
  */
-#ifndef ISO_BYTES_WHOLE_FILE_H
-#define ISO_BYTES_WHOLE_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ void iso_paths_release(struct iso_paths *paths);
 
 /* Whether there is a directory. That nothing is there is no error: whoever opens it says so. */
 enum iso_status iso_path_look(const char *path, bool *is_directory, struct iso_error *error);
-
-#endif

@@ -23,8 +23,7 @@
  * Memory: a reader keeps one batch (a few hundred kilobytes, or the longest line). Errors: ISO_BAD_INPUT names file
  * and line; ISO_FAILED the file. Threads: one at a time.
  */
-#ifndef ISO_CAPTURE_CAPTURE_H
-#define ISO_CAPTURE_CAPTURE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -87,5 +86,3 @@ enum iso_status iso_capture_reached(struct iso_capture_writer *writer, uint64_t 
 enum iso_status iso_capture_flush(struct iso_capture_writer *writer, struct iso_error *error);
 /* Ends the file and frees the writer; the status of the whole. */
 enum iso_status iso_capture_writer_close(struct iso_capture_writer *writer, struct iso_error *error);
-
-#endif

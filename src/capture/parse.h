@@ -1,6 +1,5 @@
 /* One line of a capture to one message. Pure: bytes in, message out; for the capture reader and its fuzz target. */
-#ifndef ISO_CAPTURE_PARSE_H
-#define ISO_CAPTURE_PARSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ struct iso_capture_line {
 /* The line is followed by ISO_JSON_PADDING readable bytes; `storage` must have room for `length` bytes. Appends to
  * parsed->headers; everything else is set. False: parsed->json says where and why. */
 bool iso_capture_parse(const char *line, size_t length, char *storage, struct iso_capture_line *parsed);
-
-#endif

@@ -5,8 +5,7 @@
  * threads. O(N log N) in transactions for the sort, O(M) in operations for the sweep. Axioms:
  * docs/semantics.md; the algorithm is after the Chronos/Aion paper.
  */
-#ifndef ISO_CHRONOS_H
-#define ISO_CHRONOS_H
+#pragma once
 
 #include "iso/check.h"
 
@@ -15,5 +14,3 @@
  * has no timestamps to judge it by. */
 enum iso_status iso_chronos_check(const struct iso_history *history, const struct iso_check_options *options,
                                   struct iso_verdict *verdict, struct iso_error *error);
-
-#endif

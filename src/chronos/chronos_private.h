@@ -8,8 +8,7 @@
  * *part* of the keys. It alone touches its verdict and the state of its keys; what lies in one cache line
  * belongs to one shard.
  */
-#ifndef ISO_CHRONOS_PRIVATE_H
-#define ISO_CHRONOS_PRIVATE_H
+#pragma once
 
 #include "base/memory.h"
 #include "chronos/chronos.h"
@@ -279,5 +278,3 @@ void chronos_judge_conflicts(struct chronos_shard *shard);
 void chronos_add_suspect(struct chronos_shard *shard, const struct chronos_suspect *suspect);
 void chronos_explain(struct chronos_shard *shard);
 bool chronos_suspects_cells(const struct chronos_shard *shard);
-
-#endif

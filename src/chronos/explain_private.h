@@ -1,6 +1,5 @@
 /* What explain.c and explain_list.c share. */
-#ifndef ISO_CHRONOS_EXPLAIN_PRIVATE_H
-#define ISO_CHRONOS_EXPLAIN_PRIVATE_H
+#pragma once
 
 #include "chronos/writers.h"
 
@@ -22,5 +21,3 @@ bool explain_list_is_excused(const struct chronos *check, const struct writers *
                              const struct chronos_suspect *suspect);
 void explain_list(struct chronos_shard *shard, const struct writers *writers, const struct chronos_suspect *suspect,
                   struct iso_violation *violation);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Ownership: the mapped history borrows all but its timestamps. Threads: read only once built.
  */
-#ifndef ISO_CHRONOS_GAPS_H
-#define ISO_CHRONOS_GAPS_H
+#pragma once
 
 #include "iso/history.h"
 
@@ -27,5 +26,3 @@ void chronos_gaps_free(struct chronos_gaps *gaps); /* or NULL */
 
 /* A position of the mapped history as one of the history's own: that of the snapshot, or of the one behind the gap. */
 uint64_t chronos_gaps_back(const struct chronos_gaps *gaps, uint64_t position);
-
-#endif

@@ -11,8 +11,7 @@
  * Costs: 20 bytes a version; building sorts the versions of each key by value; each question is a few searches. Read only
  * once built. Threads: any number of readers.
  */
-#ifndef ISO_CHRONOS_VERSION_INDEX_H
-#define ISO_CHRONOS_VERSION_INDEX_H
+#pragma once
 
 #include "chronos/chronos_private.h"
 
@@ -67,5 +66,3 @@ uint32_t chronos_initial_version(const struct chronos_index *index, uint32_t key
 
 /* Whether two writers of a list share a position, so that nobody knows in which order they appended. */
 bool chronos_list_is_tied(const struct chronos_index *index, uint32_t key);
-
-#endif

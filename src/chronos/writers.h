@@ -3,8 +3,7 @@
  * Built by one pass over all operations when a shard's sweep has found suspects. The writers of a pair stand
  * in classes, each class in the order in which reports want it.
  */
-#ifndef ISO_CHRONOS_WRITERS_H
-#define ISO_CHRONOS_WRITERS_H
+#pragma once
 
 #include "base/number_map.h"
 #include "chronos/chronos_private.h"
@@ -38,5 +37,3 @@ void writers_release(struct writers *writers);
 void writers_need(struct writers *writers, uint32_t key, iso_atom value);
 void writers_find(struct writers *writers, struct chronos_shard *shard); /* after the last writers_need */
 struct writer_span writers_of(const struct writers *writers, uint32_t key, iso_atom value, enum writer_class class);
-
-#endif

@@ -5,8 +5,7 @@
  * errors go into `app->error`, which main prints as one line. Remarks go to stderr (cli/log.h). The state is in
  * struct app; no globals.
  */
-#ifndef ISO_CLI_COMMAND_H
-#define ISO_CLI_COMMAND_H
+#pragma once
 
 #include "cli/log.h"
 #include "cli/system.h"
@@ -42,5 +41,3 @@ struct app {
     struct app_texts kept;                     /* owned: values of options that came from a file or the environment */
     bool stdout_closed;                        /* from the start: nobody will read results there */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* The options that every command has. */
-#ifndef ISO_CLI_COMMON_H
-#define ISO_CLI_COMMON_H
+#pragma once
 
 #include "cli/option.h"
 
@@ -13,5 +12,3 @@ struct app_common {
 
 /* As rows of their own, of a struct app_common. */
 extern const struct app_option app_common_options[];
-
-#endif

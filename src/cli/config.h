@@ -1,6 +1,5 @@
 /* Settings: what a configuration file and the environment say of a command's options, and what comes of all together. */
-#ifndef ISO_CLI_CONFIG_H
-#define ISO_CLI_CONFIG_H
+#pragma once
 
 #include "cli/value.h"
 
@@ -21,5 +20,3 @@ void app_config_print(struct iso_output *output, const struct app_option *option
 
 /* Frees what values of options point to; after the command has ended. */
 void app_release(struct app *app);
-
-#endif

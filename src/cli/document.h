@@ -1,6 +1,5 @@
 /* What is written from the option tables: the man page, the reference page, completion in shells. */
-#ifndef ISO_CLI_DOCUMENT_H
-#define ISO_CLI_DOCUMENT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ struct iso_text app_first_sentence(const char *help);
 
 /* Is its value the name of a file? */
 bool app_option_takes_file(const struct app_option *option);
-
-#endif

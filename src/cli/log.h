@@ -5,8 +5,7 @@
  * {"time":"2026-01-31T12:00:00.000Z","level":"info|warning|error","message":"..."}. How remarks look is the one thing
  * that is kept outside struct app: they are made where no app is at hand. Threads: any, once the manner is set.
  */
-#ifndef ISO_CLI_LOG_H
-#define ISO_CLI_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ static inline const char *app_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";
 }
-
-#endif

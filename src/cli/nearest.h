@@ -1,6 +1,5 @@
 /* Names: the option that has one, and which was probably meant. */
-#ifndef ISO_CLI_NEAREST_H
-#define ISO_CLI_NEAREST_H
+#pragma once
 
 #include "cli/command.h"
 #include "cli/option.h"
@@ -16,5 +15,3 @@ const struct app_option *app_option_find(const struct app_command *command, cons
                                          char letter);
 /* The nearest name of such an option, or NULL. */
 const char *app_option_nearest(const struct app_command *command, const char *name);
-
-#endif

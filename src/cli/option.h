@@ -1,6 +1,5 @@
 /* A row of a command's table of options. */
-#ifndef ISO_CLI_OPTION_H
-#define ISO_CLI_OPTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ struct app_option {
     APP_ROW_RANGE(APP_NUMBER, title, value, place, low, high, __VA_ARGS__)
 #define APP_ROW_SECONDS(title, value, place, low, high, ...)                                                           \
     APP_ROW_RANGE(APP_SECONDS, title, value, place, low, high, __VA_ARGS__)
-
-#endif

@@ -11,8 +11,7 @@
  * that one), environment variables ISOCHRON_NAME_OF_OPTION, the command line. Of APP_TEXTS the strongest of these
  * counts as a whole; a variable has one on each line.
  */
-#ifndef ISO_CLI_OPTIONS_H
-#define ISO_CLI_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ enum iso_status app_parse(struct app *app, int count, char **arguments, void *ta
 enum iso_status app_option_set(struct app *app, const char *name, const char *text, void *target);
 
 void app_version(struct iso_output *output);
-
-#endif

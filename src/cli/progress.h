@@ -1,8 +1,7 @@
 /* A progress line on stderr, on a terminal only: bytes, rate, time left. Drawn a few times a second.
  * Threads: one at a time.
  */
-#ifndef ISO_CLI_PROGRESS_H
-#define ISO_CLI_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void app_progress_end(struct app_progress *progress);
 
 /* The line itself, for tests: "reading  12.0 MB of 48.0 MB  25%  24.0 MB/s  1 s left". */
 void app_progress_text(const char *verb, uint64_t done, uint64_t total, double seconds, char *text, size_t size);
-
-#endif

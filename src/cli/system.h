@@ -1,6 +1,5 @@
 /* The process and the machine that it runs on. */
-#ifndef ISO_CLI_SYSTEM_H
-#define ISO_CLI_SYSTEM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ void app_allow_core(bool allow);
 
 /* TMPDIR, or /tmp. */
 const char *app_temporary_folder(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Values of options: what a text says, where it came from, and a value as text again. */
-#ifndef ISO_CLI_VALUE_H
-#define ISO_CLI_VALUE_H
+#pragma once
 
 #include "cli/command.h"
 #include "cli/option.h"
@@ -32,5 +31,3 @@ enum iso_status app_value_store(struct app *app, const struct app_setting *setti
 
 /* The stored value as its text would be in a configuration file, without quotes; not of texts. False: there is none. */
 bool app_value_put(struct iso_text *text, const struct app_option *option, const void *target);
-
-#endif

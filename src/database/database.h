@@ -13,8 +13,7 @@
  * Ownership: a connection owns the rows of its last statement. Threads: one at a time; only iso_database_cut may be
  * called by another thread while a statement runs. Whoever connects ignores SIGPIPE.
  */
-#ifndef ISO_DATABASE_DATABASE_H
-#define ISO_DATABASE_DATABASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ unsigned iso_database_error_number(const struct iso_database *database); /* MySQ
 
 /* Whether the refusal is one that isolation is made of: a conflict, a deadlock, a wait that took too long. */
 bool iso_database_is_conflict(const struct iso_database *database);
-
-#endif

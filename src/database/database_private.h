@@ -1,6 +1,5 @@
 /* What a driver is to database.c: its functions, and the rows that it fills in. */
-#ifndef ISO_DATABASE_DATABASE_PRIVATE_H
-#define ISO_DATABASE_DATABASE_PRIVATE_H
+#pragma once
 
 #include "base/text.h"
 #include "database/database.h"
@@ -52,5 +51,3 @@ void database_one_line(char *text);
 enum iso_status database_parse(const char *url, struct database_address *address, const struct database_driver **driver,
                                struct iso_error *error);
 void database_address_release(struct database_address *address);
-
-#endif

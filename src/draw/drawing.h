@@ -4,8 +4,7 @@
  * Written as DOT, for graphviz, or as SVG with a layout of our own. Ownership: a drawing owns its texts and keeps
  * nothing else. Threads: one at a time.
  */
-#ifndef ISO_DRAW_DRAWING_H
-#define ISO_DRAW_DRAWING_H
+#pragma once
 
 #include "explain/argument.h"
 #include "bytes/output.h"
@@ -52,5 +51,3 @@ void iso_drawing_svg(const struct iso_drawing *drawing, bool is_alone, struct is
 
 /* The rules for drawings as CSS, light and dark. */
 extern const char iso_drawing_style[];
-
-#endif

@@ -3,8 +3,7 @@
  * Bytes that are not UTF-8, and characters that XML 1.0 cannot have or that turn the direction of
  * the text round them, become U+FFFD.
  */
-#ifndef ISO_DRAW_ESCAPE_H
-#define ISO_DRAW_ESCAPE_H
+#pragma once
 
 #include "base/text.h"
 
@@ -19,5 +18,3 @@ size_t iso_escape_width(const char *bytes, size_t length, size_t most);
 
 /* For a quoted string of DOT. */
 void iso_escape_dot(struct iso_text *text, const char *bytes, size_t length);
-
-#endif

@@ -7,8 +7,7 @@
  * are laid out by themselves and put in rows like words. Units are pixels, y grows downwards. Deterministic. For
  * hundreds of nodes, not for thousands. Threads: one at a time.
  */
-#ifndef ISO_DRAW_LAYOUT_H
-#define ISO_DRAW_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ void iso_layout_release(struct iso_layout *layout);
 
 /* `wide`: how wide rows of parts may become, if each part is narrower itself. */
 void iso_layout_run(struct iso_layout *layout, double wide);
-
-#endif

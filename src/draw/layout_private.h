@@ -1,6 +1,5 @@
 /* Steps of the layout. Private to draw. */
-#ifndef ISO_DRAW_LAYOUT_PRIVATE_H
-#define ISO_DRAW_LAYOUT_PRIVATE_H
+#pragma once
 
 #include "draw/layout.h"
 
@@ -37,5 +36,3 @@ struct layout_part {
 /* Orders each layer, and gives items their x and y. */
 void layout_order(struct layout_part *part);
 void layout_place(struct layout_part *part);
-
-#endif

@@ -5,8 +5,7 @@
  * wrote (keys, values, ids, file names) is escaped. The frame is src/draw/report.html.
  * Threads: one at a time.
  */
-#ifndef ISO_DRAW_PAGE_H
-#define ISO_DRAW_PAGE_H
+#pragma once
 
 #include "explain/argument.h"
 
@@ -16,5 +15,3 @@ void iso_page_write(const struct iso_facts *facts, enum iso_wall wall, struct is
 
 /* An argument's time line as an <ol> element. */
 void iso_page_line(const struct iso_argument *argument, struct iso_text *text);
-
-#endif

@@ -12,8 +12,7 @@
  * Bounded: what has more lanes or rows is not drawn, and the caller has words for it. Texts are hostile: cut and escaped.
  * Colours are the page's, in light and dark. Ownership: a sequence owns its texts. Threads: one at a time.
  */
-#ifndef ISO_DRAW_SEQUENCE_H
-#define ISO_DRAW_SEQUENCE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -61,5 +60,3 @@ void iso_sequence_svg(const struct iso_sequence *sequence, uint32_t number, stru
 
 /* Its rules as CSS, in terms of the page's variables. */
 extern const char iso_sequence_style[];
-
-#endif

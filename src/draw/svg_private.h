@@ -1,6 +1,5 @@
 /* What pictures are written with. Private to draw; no state. */
-#ifndef ISO_DRAW_SVG_PRIVATE_H
-#define ISO_DRAW_SVG_PRIVATE_H
+#pragma once
 
 #include "base/text.h"
 
@@ -12,5 +11,3 @@ void svg_put_title(struct iso_text *text, const char *first, const char *second)
 
 /* A <text> whose middle line is at y, of at most so many letters. */
 void svg_put_words(struct iso_text *text, const char *words, double x, double y, size_t most);
-
-#endif

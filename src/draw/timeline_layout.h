@@ -8,8 +8,7 @@
  * Letters are counted, not measured: the fonts are of one width. Cost: that of some hundred boxes.
  * Ownership: a layout owns nothing. Threads: any.
  */
-#ifndef ISO_DRAW_TIMELINE_LAYOUT_H
-#define ISO_DRAW_TIMELINE_LAYOUT_H
+#pragma once
 
 #include "explain/timeline.h"
 
@@ -40,5 +39,3 @@ struct iso_timeline_layout {
 };
 
 void iso_timeline_lay_out(const struct iso_timeline *timeline, struct iso_timeline_layout *layout);
-
-#endif

@@ -4,8 +4,7 @@
  * The picture takes colours from its page, light or dark; marks differ in shape, too. Its title and its description say
  * the same in words. Texts of others are cut and escaped. Threads: one at a time.
  */
-#ifndef ISO_DRAW_TIMELINE_SVG_H
-#define ISO_DRAW_TIMELINE_SVG_H
+#pragma once
 
 #include "explain/timeline.h"
 
@@ -14,5 +13,3 @@ void iso_timeline_svg(const struct iso_timeline *timeline, uint32_t number, stru
 
 /* Its rules as CSS, in terms of the page's variables. */
 extern const char iso_timeline_style[];
-
-#endif

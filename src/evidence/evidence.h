@@ -19,8 +19,7 @@
  * null: the initial value), {"before":[event,event]}. An rw edge has "via": whose version was read, null: the initial
  * one. What they mean is in iso/evidence.h. Threads: one at a time.
  */
-#ifndef ISO_EVIDENCE_EVIDENCE_H
-#define ISO_EVIDENCE_EVIDENCE_H
+#pragma once
 
 #include "bytes/output.h"
 #include "iso/evidence.h"
@@ -35,5 +34,3 @@ void iso_evidence_write(struct iso_output *output, const struct iso_history *his
  * transaction, an operation or a key that the history does not have, so it is no evidence about it. */
 enum iso_status iso_evidence_read(const char *path, const struct iso_history *history, struct iso_evidence *evidence,
                                   struct iso_error *error);
-
-#endif

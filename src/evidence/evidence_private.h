@@ -1,6 +1,5 @@
 /* The names in evidence files, in the order of their enums. Private to reading and writing evidence. */
-#ifndef ISO_EVIDENCE_EVIDENCE_PRIVATE_H
-#define ISO_EVIDENCE_EVIDENCE_PRIVATE_H
+#pragma once
 
 enum { EVIDENCE_LITERALS = 6, EVIDENCE_EDGES = 7, EVIDENCE_LEMMAS = 4 };
 
@@ -8,5 +7,3 @@ static const char *const evidence_literal_names[EVIDENCE_LITERALS] = {"order",  
                                                                       "before", "placed", "not_placed"};
 static const char *const evidence_edge_names[EVIDENCE_EDGES] = {"own", "so", "rt", "wr", "ww", "rw", "before"};
 static const char *const evidence_lemma_names[EVIDENCE_LEMMAS] = {"cycle", "list", "propagation", "versions"};
-
-#endif

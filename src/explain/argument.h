@@ -17,8 +17,7 @@
  * the argument; keys and values in them are as hostile as they arrived, except that control characters are escaped.
  * Threads: one at a time.
  */
-#ifndef ISO_EXPLAIN_ARGUMENT_H
-#define ISO_EXPLAIN_ARGUMENT_H
+#pragma once
 
 #include "base/text.h"
 #include "explain/facts.h"
@@ -102,5 +101,3 @@ void iso_argument_put_stamp(const struct iso_argument *argument, uint64_t timest
 
 /* "expected", "found", or NULL where a mark needs no word. */
 const char *iso_mark_word(enum iso_mark mark);
-
-#endif

@@ -8,8 +8,7 @@
  *   %O  uint32_t transaction, operation: "operation 2"               %W  uint32_t operation: "wrote x = 3"
  *   %s  const char *                                                 %u  uint64_t
  */
-#ifndef ISO_EXPLAIN_ARGUMENT_PRIVATE_H
-#define ISO_EXPLAIN_ARGUMENT_PRIVATE_H
+#pragma once
 
 #include <stdarg.h>
 
@@ -52,5 +51,3 @@ void argue_own(struct iso_argument *argument);
 void argue_times(struct iso_argument *argument);
 void argue_changes(struct iso_argument *argument);
 void argue_order(struct iso_argument *argument);
-
-#endif

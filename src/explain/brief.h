@@ -5,8 +5,7 @@
  * on a recording (argument.h). Texts are UTF-8, end in NUL and belong to the brief; keys and values in them are as
  * hostile as they arrived, but for control characters, which are escaped. Threads: one at a time.
  */
-#ifndef ISO_EXPLAIN_BRIEF_H
-#define ISO_EXPLAIN_BRIEF_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -44,5 +43,3 @@ bool iso_brief_unlisted(const char *line, size_t length, struct iso_text *text);
 
 /* A paragraph that ends with an empty line. */
 void iso_brief_text(const struct iso_brief *brief, struct iso_text *text);
-
-#endif

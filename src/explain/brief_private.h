@@ -1,6 +1,5 @@
 /* A verdict line taken apart. Private to explain. */
-#ifndef ISO_EXPLAIN_BRIEF_PRIVATE_H
-#define ISO_EXPLAIN_BRIEF_PRIVATE_H
+#pragma once
 
 #include "explain/brief.h"
 #include "iso/atom.h"
@@ -52,5 +51,3 @@ uint32_t brief_text(struct iso_brief *brief, const char *format, ...);
 
 /* The time line, where the line says enough for one. */
 void brief_draw_line(struct iso_brief *brief, const struct line_parts *parts);
-
-#endif

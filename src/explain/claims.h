@@ -8,8 +8,7 @@
  *
  * Ownership: claims own their columns and borrow the history, whose table of atoms they add to. Threads: one at a time.
  */
-#ifndef ISO_EXPLAIN_CLAIMS_H
-#define ISO_EXPLAIN_CLAIMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -105,5 +104,3 @@ static inline const iso_atom *iso_claim_elements(const struct iso_claims *claims
 
 /* How many of the claims are of a kind. */
 uint32_t iso_claims_count_of(const struct iso_claims *claims, const struct iso_wrong *wrong);
-
-#endif

@@ -1,7 +1,6 @@
 /* Where two long texts differ: shown beside them, since what is very long is cut. Private to explain. Texts are bytes,
  * UTF-8 where they are well-formed; no state. */
-#ifndef ISO_EXPLAIN_DIFFERENCE_H
-#define ISO_EXPLAIN_DIFFERENCE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@
  * nothing: they are equal, or differ so early that it shows by itself. */
 bool explain_put_difference(struct iso_text *text, const char *expected, size_t expected_length, const char *found,
                             size_t found_length);
-
-#endif

@@ -4,8 +4,7 @@
  * One pass over all operations finds the versions of all those keys; nothing else grows with the history.
  * Ownership: facts own the versions and borrow history and claims. Threads: one at a time.
  */
-#ifndef ISO_EXPLAIN_FACTS_H
-#define ISO_EXPLAIN_FACTS_H
+#pragma once
 
 #include "base/number_map.h"
 #include "explain/claims.h"
@@ -37,5 +36,3 @@ uint32_t iso_facts_version_of(const struct iso_facts *facts, uint32_t key, uint3
 
 /* What a key that is no list starts with, of those that row sets cover. */
 iso_atom iso_facts_initial(const struct iso_facts *facts, uint32_t key);
-
-#endif

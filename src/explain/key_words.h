@@ -1,7 +1,6 @@
 /* What a key is called: "key x", and of a cell (base/cell_key.h) "column balance of row public.acct/7". Threads: any; no
  * state. */
-#ifndef ISO_EXPLAIN_KEY_WORDS_H
-#define ISO_EXPLAIN_KEY_WORDS_H
+#pragma once
 
 #include "base/json.h"
 #include "base/text.h"
@@ -11,5 +10,3 @@ bool explain_is_cell(struct iso_json_text key);
 /* `put` adds a name. */
 void explain_put_key(struct iso_text *text, struct iso_json_text key,
                      void (*put)(struct iso_text *text, const char *bytes, size_t length));
-
-#endif

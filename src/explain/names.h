@@ -4,8 +4,7 @@
  * Every reader of verdicts for people and tools (texts, pages, SARIF, ...) takes names and meanings from here.
  * Threads: constant.
  */
-#ifndef ISO_EXPLAIN_NAMES_H
-#define ISO_EXPLAIN_NAMES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -33,5 +32,3 @@ const char *iso_doubt(const char *word);
 
 /* The step of a verdict that names less than an engine would. */
 #define ISO_CLAIMS_NO_MORE "The verdict says no more than that."
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Timestamps are strings. Filled in is what finishing filled in (the cts of a point). Threads: one at a time.
  */
-#ifndef ISO_EXPLAIN_RECORD_H
-#define ISO_EXPLAIN_RECORD_H
+#pragma once
 
 #include "base/text.h"
 #include "iso/history.h"
@@ -15,5 +14,3 @@ void iso_explain_record(const struct iso_history *history, uint32_t transaction,
 
 /* An atom as JSON and EDN have it: integers bare, strings in quotes, nothing as `nothing` ("null", "nil"). */
 void iso_explain_atom(const struct iso_atoms *atoms, iso_atom atom, const char *nothing, struct iso_text *text);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Texts are those of an argument: UTF-8, NUL-terminated, hostile. Ownership: a table owns its texts. Threads: one at a time.
  */
-#ifndef ISO_EXPLAIN_ROW_SET_H
-#define ISO_EXPLAIN_ROW_SET_H
+#pragma once
 
 #include "explain/argument.h"
 
@@ -37,5 +36,3 @@ static inline const char *iso_row_set_text(const struct iso_row_set *set, uint32
 {
     return set->text.bytes + offset;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Arguments as text for people. Write errors stay in the output. Threads: one at a time. */
-#ifndef ISO_EXPLAIN_TEXT_H
-#define ISO_EXPLAIN_TEXT_H
+#pragma once
 
 #include "explain/argument.h"
 #include "bytes/output.h"
@@ -16,5 +15,3 @@ void iso_explain_headline(const struct iso_claims *claims, struct iso_text *text
 
 /* Violations that the verdict counts and does not list. */
 uint64_t iso_explain_unlisted(const struct iso_claims *claims);
-
-#endif

@@ -12,8 +12,7 @@
  * Texts are those of an argument: UTF-8, NUL-terminated, hostile. Ownership: a time line owns its texts and keeps nothing
  * else. Threads: one at a time.
  */
-#ifndef ISO_EXPLAIN_TIMELINE_H
-#define ISO_EXPLAIN_TIMELINE_H
+#pragma once
 
 #include "explain/argument.h"
 
@@ -65,5 +64,3 @@ static inline const char *iso_timeline_text(const struct iso_timeline *timeline,
 {
     return timeline->text.bytes + offset;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Values and names as a person reads them. Private to explain; no state. */
-#ifndef ISO_EXPLAIN_VALUE_TEXT_H
-#define ISO_EXPLAIN_VALUE_TEXT_H
+#pragma once
 
 #include "base/text.h"
 #include "iso/atom.h"
@@ -11,5 +10,3 @@ void argue_put_text(struct iso_text *text, const char *bytes, size_t length);
 /* "nothing" if it is absent; of a long list the last elements. */
 void argue_put_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom);
 void argue_put_list(struct iso_text *text, const struct iso_atoms *atoms, const iso_atom *elements, uint64_t count);
-
-#endif

@@ -3,8 +3,7 @@
  * A pair's physical half counts in the clock's own unit: milliseconds of tso, microseconds of hybrid. Threads:
  * constant.
  */
-#ifndef ISO_EXPLAIN_WALL_H
-#define ISO_EXPLAIN_WALL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ enum iso_wall iso_wall_of_source(const char *kind);
  * the clock is no wall clock, or shows no year of four digits. */
 enum { ISO_WALL_TEXT = 64 };
 bool iso_wall_text(enum iso_wall wall, const struct iso_history *history, uint64_t timestamp, char text[ISO_WALL_TEXT]);
-
-#endif

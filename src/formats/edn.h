@@ -4,8 +4,7 @@
  * number is an integer of 64 bits; others (1.5, 2/3) are EDN_OTHER, as are characters. The first error stays: from then
  * on every call fails. The text must be followed by a zero byte. Threads: one at a time.
  */
-#ifndef ISO_FORMATS_EDN_H
-#define ISO_FORMATS_EDN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ static inline bool edn_opens(const struct edn *edn, char bracket)
 {
     return edn->type == EDN_OPEN && *edn->token == bracket;
 }
-
-#endif

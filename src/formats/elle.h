@@ -7,8 +7,7 @@
  * other functions than :txn are no transactions. Reads of what did not commit are left out: they constrain nothing.
  * :time, in nanoseconds, is the client's clock: of the invocation, when the transaction began; of :ok, when it ended.
  */
-#ifndef ISO_FORMATS_ELLE_H
-#define ISO_FORMATS_ELLE_H
+#pragma once
 
 #include "base/number_map.h"
 #include "formats/format_private.h"
@@ -58,5 +57,3 @@ enum iso_status elle_take(struct elle *elle, const struct elle_operation *operat
 
 /* After the last one: what never completed. ISO_BAD_INPUT if the file holds operations, but no transaction. */
 enum iso_status elle_end(struct elle *elle);
-
-#endif

@@ -7,8 +7,7 @@
  * Native and TimeKiller's files stay with native/read.h, which reads them on all processors; of the others one file or
  * directory is a history, and they are read whole, by one thread, but for text, which streams. Threads: one at a time.
  */
-#ifndef ISO_FORMATS_FORMAT_H
-#define ISO_FORMATS_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ enum iso_status iso_format_read(enum iso_format format, const char *path, struct
 /* The same on up to so many threads, of the caller's one of them. */
 enum iso_status iso_format_read_on(unsigned threads, enum iso_format format, const char *path,
                                    struct iso_history *history, struct iso_error *error);
-
-#endif

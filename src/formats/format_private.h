@@ -1,8 +1,7 @@
 /* The readers of history formats, one file each. A reader fills a history that is empty and leaves it
  * unfinished. What a format cannot say (an aborted transaction's place, a failed statement) is put into the
  * history model's terms where it is read; each file's head says how. */
-#ifndef ISO_FORMATS_FORMAT_PRIVATE_H
-#define ISO_FORMATS_FORMAT_PRIVATE_H
+#pragma once
 
 #include <string.h>
 
@@ -71,5 +70,3 @@ void format_mops_element(struct format_mops *mops, iso_atom element); /* of the 
  * of something never committed. */
 void format_mops_emit(const struct format_mops *mops, struct iso_history *history, iso_atom tid, iso_atom session,
                       uint8_t status, uint64_t origin);
-
-#endif

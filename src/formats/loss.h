@@ -1,6 +1,5 @@
 /* What a format could not say of a history. */
-#ifndef ISO_FORMATS_LOSS_H
-#define ISO_FORMATS_LOSS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ struct iso_history_loss {
     uint64_t queries;                      /* of tables: only what they returned is left */
     uint64_t strings; /* keys and values that are strings; TimeKiller's own tools read integers only */
 };
-
-#endif

@@ -7,8 +7,7 @@
  * and may come last of all. It stays in its session if nothing committed follows it there; else it gets a session of
  * its own, and that it comes after those before it is lost. Lists have no place.
  */
-#ifndef ISO_FORMATS_PLAIN_H
-#define ISO_FORMATS_PLAIN_H
+#pragma once
 
 #include "history/index.h"
 #include "formats/format.h"
@@ -61,5 +60,3 @@ static inline bool plain_starts_session(const struct plain *plain, uint32_t plac
 {
     return place == 0 || plain->places[place - 1].session != plain->places[place].session;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * order of the session. The others take one finished history. What TimeKiller's format has no place for is left out and
  * counted. Write errors stay in the output. Threads: one at a time.
  */
-#ifndef ISO_FORMATS_WRITE_HISTORY_H
-#define ISO_FORMATS_WRITE_HISTORY_H
+#pragma once
 
 #include "formats/format.h"
 #include "formats/loss.h"
@@ -48,5 +47,3 @@ enum iso_status iso_history_write_directory(const char *path, enum iso_format fo
 
 /* The end of the text; the output stays open. */
 void iso_history_writer_end(struct iso_history_writer *writer);
-
-#endif

@@ -1,6 +1,5 @@
 /* The writers of formats that say less than the native one: one file each kind. */
-#ifndef ISO_FORMATS_WRITE_HISTORY_PRIVATE_H
-#define ISO_FORMATS_WRITE_HISTORY_PRIVATE_H
+#pragma once
 
 #include "formats/write_history.h"
 
@@ -11,5 +10,3 @@ enum iso_status write_dbcop(struct iso_history_writer *writer, const struct iso_
                             struct iso_error *error);
 enum iso_status write_elle(struct iso_history_writer *writer, const struct iso_history *history,
                            struct iso_error *error);
-
-#endif

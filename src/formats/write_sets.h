@@ -1,6 +1,5 @@
 /* What was recorded as one operation and is several, as it was recorded: of the native format only. */
-#ifndef ISO_FORMATS_WRITE_SETS_H
-#define ISO_FORMATS_WRITE_SETS_H
+#pragma once
 
 #include "bytes/output.h"
 #include "iso/history.h"
@@ -15,5 +14,3 @@ void formats_write_set(struct iso_output *output, const struct iso_history *hist
 
 /* write_history.c: the value of an operation, or a list. */
 void formats_write_value(struct iso_output *output, const struct iso_history *history, uint32_t operation);
-
-#endif

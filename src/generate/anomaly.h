@@ -19,8 +19,7 @@
  * Transactions of one session stand in session order. The tables were derived by hand
  * from the axioms.
  */
-#ifndef ISO_GENERATE_ANOMALY_H
-#define ISO_GENERATE_ANOMALY_H
+#pragma once
 
 #include "iso/history.h"
 #include "iso/verdict.h"
@@ -59,5 +58,3 @@ static inline bool iso_script_of_rows(const struct iso_anomaly_script *script)
 
 /* All of them; `*count` tells how many. */
 const struct iso_anomaly_script *iso_anomalies(uint32_t *count);
-
-#endif

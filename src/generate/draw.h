@@ -5,8 +5,7 @@
  * with a probability, else the draw goes to its alias. All in integers, so that the same seed gives the same
  * keys everywhere.
  */
-#ifndef ISO_GENERATE_DRAW_H
-#define ISO_GENERATE_DRAW_H
+#pragma once
 
 #include "base/rng.h"
 
@@ -24,5 +23,3 @@ struct iso_draw {
 void iso_draw_init(struct iso_draw *draw, enum iso_distribution distribution, uint32_t keys);
 void iso_draw_release(struct iso_draw *draw);
 uint32_t iso_draw_key(const struct iso_draw *draw, struct iso_rng *rng);
-
-#endif

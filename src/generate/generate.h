@@ -26,8 +26,7 @@
  * The same options give the same bytes on every machine: integers only, one generator of random numbers
  * (base/rng.h). Threads: one at a time.
  */
-#ifndef ISO_GENERATE_H
-#define ISO_GENERATE_H
+#pragma once
 
 #include "generate/draw.h"
 #include "generate/plant.h"
@@ -107,5 +106,3 @@ static inline bool iso_generate_knows(const struct iso_generate_options *options
 
 /* ISO_IS_VIOLATED, ISO_IS_UNDECIDED or ISO_HOLDS, as a checker would conclude. By timestamps. */
 enum iso_outcome iso_generated_outcome(const struct iso_generated *generated, enum iso_level level);
-
-#endif

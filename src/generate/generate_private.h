@@ -1,6 +1,5 @@
 /* What the files of this module share: the store, its transactions, the way out. */
-#ifndef ISO_GENERATE_PRIVATE_H
-#define ISO_GENERATE_PRIVATE_H
+#pragma once
 
 #include "base/memory.h"
 #include "generate/generate.h"
@@ -147,5 +146,3 @@ void replica_commit(struct store *store, const struct transaction *transaction);
 
 /* script.c */
 void store_plant(struct store *store, const struct iso_anomaly_script *anomaly);
-
-#endif

@@ -1,6 +1,5 @@
 /* Which anomalies are planted in a history, how many and where; and where they came to be. */
-#ifndef ISO_GENERATE_PLANT_H
-#define ISO_GENERATE_PLANT_H
+#pragma once
 
 #include "generate/anomaly.h"
 #include "iso/error.h"
@@ -28,5 +27,3 @@ void iso_planted_key(const struct iso_planted *planted, const struct iso_script_
 /* NAME[:COUNT][@PLACE]; PLACE is a share of the run (with a decimal point) or a number of transactions. */
 enum iso_status iso_plant_parse(const char *text, uint32_t transactions, struct iso_plant *plant,
                                 struct iso_error *error);
-
-#endif

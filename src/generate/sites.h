@@ -12,8 +12,7 @@
  * Nobody has timestamps: such a history is judged by any order. Memory grows with sites times keys, and with how far sites are
  * behind, which is bounded.
  */
-#ifndef ISO_GENERATE_SITES_H
-#define ISO_GENERATE_SITES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -65,5 +64,3 @@ void sites_commit(struct sites *sites, uint32_t site, struct site_write *writes,
 
 /* Some commits arrive somewhere. */
 void sites_deliver(struct sites *sites, struct iso_rng *rng);
-
-#endif

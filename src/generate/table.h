@@ -6,8 +6,7 @@
  * the next pass. Row i of the store is key i / tables + 1 of table i % tables. Old versions are kept as long as somebody
  * may look at them (`horizon`). Deletes leave the cells as they were: a cell is a register of its own.
  */
-#ifndef ISO_GENERATE_TABLE_H
-#define ISO_GENERATE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ void row_commit(struct tables *tables, uint32_t row, uint64_t cts, uint64_t hori
 
 /* Whether the cell is one that no transaction wrote which is known to be committed. */
 bool row_is_doubtful(const struct row_view *view, uint32_t column);
-
-#endif

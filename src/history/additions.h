@@ -1,6 +1,5 @@
 /* Operations that are added to a finished history: what something else of it means as reads and writes. */
-#ifndef ISO_HISTORY_ADDITIONS_H
-#define ISO_HISTORY_ADDITIONS_H
+#pragma once
 
 #include "iso/history.h"
 
@@ -22,5 +21,3 @@ void history_additions_release(struct history_additions *additions);
 
 /* Puts them behind the operations of their transactions, in the order in which they were put. Their keys are registers. */
 void history_add(struct iso_history *finished, struct history_additions *additions);
-
-#endif

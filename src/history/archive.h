@@ -1,6 +1,5 @@
 /* Walks of an archive (base/archive.h) over atoms, indices, and histories that are being built. */
-#ifndef ISO_HISTORY_ARCHIVE_H
-#define ISO_HISTORY_ARCHIVE_H
+#pragma once
 
 #include "base/archive.h"
 #include "iso/history.h"
@@ -14,5 +13,3 @@ void iso_atom_index_archive(struct iso_archive *archive, struct iso_atom_index *
 
 /* A history in building. Restoring: into an empty one. */
 void iso_history_archive(struct iso_archive *archive, struct iso_history *history);
-
-#endif

@@ -1,8 +1,7 @@
 /* Copying single transactions between histories: whole operations, and transactions with or without their timestamps.
  * `into` is building.
  */
-#ifndef ISO_HISTORY_COPY_H
-#define ISO_HISTORY_COPY_H
+#pragma once
 
 #include "iso/history.h"
 
@@ -25,5 +24,3 @@ void iso_history_copy_initial(struct iso_history *into, const struct iso_history
 
 /* Bytes that the history's content takes, without what is reserved. */
 uint64_t iso_history_size(const struct iso_history *history);
-
-#endif

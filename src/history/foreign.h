@@ -2,13 +2,10 @@
  *
  * Threads: pure functions.
  */
-#ifndef ISO_HISTORY_FOREIGN_H
-#define ISO_HISTORY_FOREIGN_H
+#pragma once
 
 #include "iso/atom.h"
 
 #define ISO_FOREIGN_PREFIX "cdc:" /* begins their tids */
 
 bool iso_tid_is_foreign(const struct iso_atoms *atoms, iso_atom tid);
-
-#endif

@@ -1,8 +1,7 @@
 /* MariaDB's GTIDs, DOMAIN-SERVER-NUMBER: numbers rise with commits within a domain, whichever server's log they are
  * read from. They stand for timestamps: a commit's is its number times 2^ISO_GTID_BITS, and a snapshot that is known by
  * the last commit that it sees lies between that and the next. Threads: any; no state. */
-#ifndef ISO_HISTORY_GTID_H
-#define ISO_HISTORY_GTID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ static inline uint64_t iso_gtid_snapshot(uint64_t number)
 {
     return iso_gtid_commit(number) + (1u << (ISO_GTID_BITS - 1));
 }
-
-#endif

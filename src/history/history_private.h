@@ -1,6 +1,5 @@
 /* What the files of this module share: growing the columns of a history. */
-#ifndef ISO_HISTORY_PRIVATE_H
-#define ISO_HISTORY_PRIVATE_H
+#pragma once
 
 #include "base/memory.h"
 #include "iso/history.h"
@@ -58,5 +57,3 @@ void history_move_operations(struct iso_history *history, uint32_t to, uint32_t 
 void history_expand_ranges(struct iso_history *history);
 enum iso_status history_place_snapshots(struct iso_history *history, struct iso_error *error);
 void history_rank_timestamps(struct iso_history *history);
-
-#endif

@@ -3,8 +3,7 @@
  * Small integers, which most keys are, go through a plain array; the rest through open addressing. Owned by a
  * history.
  */
-#ifndef ISO_HISTORY_INDEX_H
-#define ISO_HISTORY_INDEX_H
+#pragma once
 
 #include "iso/atom.h"
 
@@ -41,5 +40,3 @@ bool iso_atom_index_refill(struct iso_atom_index *index);
 
 /* The number of `atom`, or ISO_NONE. */
 uint32_t iso_atom_index_find(const struct iso_atom_index *index, iso_atom atom);
-
-#endif

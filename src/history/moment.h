@@ -2,8 +2,7 @@
  *
  * Threads: pure functions of a history.
  */
-#ifndef ISO_HISTORY_MOMENT_H
-#define ISO_HISTORY_MOMENT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ static inline bool iso_moment_sees(const struct iso_moment *moment, uint64_t cts
 {
     return moment->inclusive ? cts <= moment->at : cts < moment->at;
 }
-
-#endif

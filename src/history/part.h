@@ -9,8 +9,7 @@
  * Timestamps stay behind: a part is for engines that judge without them. Sessions keep their order, and the
  * clients' clocks what they said. Ownership: borrows the history. Threads: one at a time.
  */
-#ifndef ISO_HISTORY_PART_H
-#define ISO_HISTORY_PART_H
+#pragma once
 
 #include "iso/history.h"
 
@@ -37,5 +36,3 @@ void iso_part_build(struct iso_part *part, struct iso_history *into);
  * places, lists lose the elements that they start with. False if a list read does not begin with those:
  * nothing is copied then. */
 bool iso_part_without_initial(const struct iso_history *history, struct iso_history *into);
-
-#endif

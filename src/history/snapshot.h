@@ -5,8 +5,7 @@
  * that sees its xid. A snapshot that does not contain the one before it is a snapshot-order violation: TIMESTAMP, kind
  * snapshot-order. Commit LSN order is no substitute, it gives false alarms (docs/semantics.md).
  */
-#ifndef ISO_HISTORY_SNAPSHOT_H
-#define ISO_HISTORY_SNAPSHOT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -34,5 +33,3 @@ uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *f
 
 /* "xmin:xmax:xip,..." as it was given; cut at `size`. */
 void iso_snapshot_text(const struct iso_history *history, const struct iso_snapshot *snapshot, char *text, size_t size);
-
-#endif

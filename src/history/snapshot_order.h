@@ -3,8 +3,7 @@
  * Snapshots stand by how many committed xids they see, and those that see equally many by their own numbers, so that
  * the order does not depend on the input's. Threads: constant.
  */
-#ifndef ISO_HISTORY_SNAPSHOT_ORDER_H
-#define ISO_HISTORY_SNAPSHOT_ORDER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ struct iso_committed {
 uint64_t iso_snapshot_only_in(const struct iso_history *one_of, const struct iso_snapshot *one,
                               const struct iso_history *other_of, const struct iso_snapshot *other,
                               const struct iso_committed *committed);
-
-#endif

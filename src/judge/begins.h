@@ -1,6 +1,5 @@
 /* Where the reads of each transaction may stand, if the order of the input is that of the commits. */
-#ifndef ISO_JUDGE_BEGINS_H
-#define ISO_JUDGE_BEGINS_H
+#pragma once
 
 #include "iso/history.h"
 
@@ -9,5 +8,3 @@
  * it takes too long to say, or there are lists. The caller frees it.
  */
 uint32_t *judge_begins(const struct iso_history *history);
-
-#endif

@@ -8,8 +8,7 @@
  * Ownership: a judgement owns verdict and result, and borrows the history. Threads: one at a time; different judgements
  * of one finished history may be made at the same time.
  */
-#ifndef ISO_JUDGE_H
-#define ISO_JUDGE_H
+#pragma once
 
 #include "iso/check.h"
 #include "iso/polygraph.h"
@@ -65,5 +64,3 @@ void iso_judgement_release(struct iso_judgement *judgement);
 
 /* All that was found, also what is not listed. */
 uint64_t iso_judgement_violations(const struct iso_judgement *judgement);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the judge's files share. */
-#ifndef ISO_JUDGE_PRIVATE_H
-#define ISO_JUDGE_PRIVATE_H
+#pragma once
 
 #include "judge/judge.h"
 
@@ -19,5 +18,3 @@ void judge_count_queries(struct iso_verdict *verdict, const struct iso_verdict *
 
 /* An order without timestamps says nothing of what queries did not return. */
 void judge_leave_queries(const struct iso_history *history, bool allow_unjudged, struct iso_polygraph_result *result);
-
-#endif

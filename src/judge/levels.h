@@ -6,8 +6,7 @@
  *
  * Threads: one question at a time; the history is only read.
  */
-#ifndef ISO_JUDGE_LEVELS_H
-#define ISO_JUDGE_LEVELS_H
+#pragma once
 
 #include "iso/answers.h"
 #include "judge/judge.h"
@@ -21,5 +20,3 @@ typedef void iso_judge_answer_sink(void *context, enum iso_level level, const st
 enum iso_status iso_judge_levels(const struct iso_history *finished, const struct iso_judge_options *options,
                                  iso_judge_answer_sink *sink, void *context, struct iso_answers *answers,
                                  struct iso_error *error);
-
-#endif

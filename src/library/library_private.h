@@ -1,6 +1,5 @@
 /* What the library's files share: the handles behind iso/isochron.h. */
-#ifndef ISO_LIBRARY_PRIVATE_H
-#define ISO_LIBRARY_PRIVATE_H
+#pragma once
 
 #include "base/text.h"
 #include "iso/history.h"
@@ -80,5 +79,3 @@ struct library_report {
 /* Takes a violation's JSON object apart; `level` where it does not say its own. What was read before is gone. */
 void library_report_read(struct library_report *report, const char *json, size_t length, const char *level);
 void library_report_release(struct library_report *report);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A simulation in microseconds from the start; the same seed gives the same arrivals. Threads: any.
  */
-#ifndef ISO_MEASURE_ARRIVAL_H
-#define ISO_MEASURE_ARRIVAL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct iso_arrival_options {
 
 /* Fills in `count` arrivals, the earliest first; equal times in the order of their numbers. */
 void iso_arrivals_draw(const struct iso_arrival_options *options, struct iso_arrival *arrivals, size_t count);
-
-#endif

@@ -5,8 +5,7 @@
  * died of. The caller has one thread when it forks; a run may start threads. The run ends when its caller
  * dies.
  */
-#ifndef ISO_MEASURE_CHILD_H
-#define ISO_MEASURE_CHILD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ enum { ISO_CHILD_NUMBERS = 32 };
  * (may be NULL) is the most memory that the process had resident. */
 enum iso_status iso_child_measure(iso_child_run *run, void *context, double *numbers, size_t count,
                                   uint64_t *peak_bytes, struct iso_error *error);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Ownership: the table owns copies of all texts. Threads: one at a time.
  */
-#ifndef ISO_MEASURE_FIGURES_H
-#define ISO_MEASURE_FIGURES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ enum iso_status iso_figures_read(struct iso_figures *figures, const char *path, 
  * more than `tolerance` (0.1: a tenth). */
 size_t iso_figures_compare(const struct iso_figures *figures, const struct iso_figures *baseline, double tolerance,
                            FILE *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Percentiles of many durations in constant memory: a histogram with buckets that grow by 1/32, so that a percentile
  * is exact to 3.2%. Microseconds, nanoseconds: the unit is the caller's. Threads: one at a time; merge to join. */
-#ifndef ISO_MEASURE_PERCENTILE_H
-#define ISO_MEASURE_PERCENTILE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ void iso_histogram_merge(struct iso_histogram *into, const struct iso_histogram 
 
 /* The value that `share` (0 to 1) of all values do not exceed; 0 if there are none. */
 uint64_t iso_histogram_percentile(const struct iso_histogram *histogram, double share);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Threads: any.
  */
-#ifndef ISO_MEASURE_TREND_H
-#define ISO_MEASURE_TREND_H
+#pragma once
 
 #include <stddef.h>
 
@@ -34,5 +33,3 @@ struct iso_trend iso_trend_of(const struct iso_sample_point *points, size_t coun
  * A disturbance that is shorter than half of a stretch leaves no trace. */
 size_t iso_trend_medians(const struct iso_sample_point *points, size_t count, struct iso_sample_point *medians,
                          size_t stretches);
-
-#endif

@@ -8,8 +8,7 @@
  * A snapshot is a column of samples. It is filled by the checker's thread and rendered by another, never both at a
  * time: the owner sees to that. Ownership: a snapshot owns its samples and texts.
  */
-#ifndef ISO_METRICS_METRICS_H
-#define ISO_METRICS_METRICS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -141,5 +140,3 @@ void iso_metrics_prometheus(const struct iso_metrics *metrics, struct iso_text *
 
 /* A JSON object by metric: a value, or a list of objects of labels and `value`. Counts beyond 2^53 are strings. */
 void iso_metrics_json(const struct iso_metrics *metrics, struct iso_text *text);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Threads: one at a time a scanner.
  */
-#ifndef ISO_NATIVE_COUNTED_H
-#define ISO_NATIVE_COUNTED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ bool iso_counted_is(const char *text);
 
 enum iso_status iso_counted_read(struct iso_native *native, const char *text, size_t size, struct iso_history *history,
                                  struct iso_counted *counted, struct iso_error *error);
-
-#endif

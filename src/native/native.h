@@ -13,8 +13,7 @@
  * have `"unknown":"REASON"` in place of `v`, and is one of that byte and the reason (iso/atom.h). Threads: one at a
  * time for each reader.
  */
-#ifndef ISO_NATIVE_NATIVE_H
-#define ISO_NATIVE_NATIVE_H
+#pragma once
 
 #include "base/json.h"
 #include "iso/history.h"
@@ -57,5 +56,3 @@ enum iso_status iso_native_read_value(struct iso_native *native, uint64_t origin
  * "a". */
 enum iso_status iso_native_read_initial(struct iso_native *native, const char *text, size_t length,
                                         struct iso_history *history, struct iso_native_fault *fault);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the native reader's files share: values, stamps and operations. All return false with the fault set.
  */
-#ifndef ISO_NATIVE_NATIVE_PRIVATE_H
-#define ISO_NATIVE_NATIVE_PRIVATE_H
+#pragma once
 
 #include "native/native.h"
 
@@ -89,5 +88,3 @@ static inline int native_shown(const struct iso_json_text *text)
 {
     return (int)(text->length < 60 ? text->length : 60);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A piece of an input: whole transactions, and the block that they are parsed into. Private to reading. */
-#ifndef ISO_NATIVE_PIECE_H
-#define ISO_NATIVE_PIECE_H
+#pragma once
 
 #include "native/native.h"
 #include "native/split.h"
@@ -44,5 +43,3 @@ void piece_parse(struct piece *piece);
 
 /* Takes the whole text as an initial transaction. ISO_BAD_INPUT: see the fault. */
 enum iso_status piece_read_initial(struct piece *piece, struct iso_history *history);
-
-#endif

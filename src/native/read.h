@@ -11,8 +11,7 @@
  * input, and the first error in the input wins. Memory beside the history: a few chunks. A transaction of
  * more than 64 MiB (native/piece.h) is an error.
  */
-#ifndef ISO_NATIVE_READ_H
-#define ISO_NATIVE_READ_H
+#pragma once
 
 #include <stddef.h>
 
@@ -34,5 +33,3 @@ enum iso_status iso_read_history(const char *const *paths, size_t count, const s
 
 /* Adds the writes of an initial transaction, one object {"ops":[...]} in a file. */
 enum iso_status iso_read_initial(const char *path, struct iso_history *history, struct iso_error *error);
-
-#endif

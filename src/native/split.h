@@ -5,8 +5,7 @@
  * well-formed text; for any other, the parser of the piece in which the text first goes wrong says so, and no
  * later piece counts.
  */
-#ifndef ISO_NATIVE_SPLIT_H
-#define ISO_NATIVE_SPLIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ struct iso_split {
  * so that also the last bytes are looked at. The text has 64 readable bytes after its end. Stops at the
  * array's end. */
 void iso_split_scan(struct iso_split *split, const char *text, size_t length, bool final);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Threads: one at a time a scanner.
  */
-#ifndef ISO_NATIVE_WATERMARK_H
-#define ISO_NATIVE_WATERMARK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ bool iso_first_member_is(const char *text, const char *name);
 /* Reads one: a number or a decimal string, from 0 to 2^64-1. `native` is a reader to read it with. */
 enum iso_status iso_watermark_read(struct iso_native *native, const char *text, size_t size, uint64_t *watermark,
                                    struct iso_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* A set of nodes to look at, taken in the order of their ranks, round and round. */
-#ifndef ISO_POLYGRAPH_AGENDA_H
-#define ISO_POLYGRAPH_AGENDA_H
+#pragma once
 
 #include <assert.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ static inline void agenda_add(struct agenda *agenda, uint32_t rank)
     agenda->bits[rank / 64] |= bit;
     agenda->words[rank / 4096] |= (uint64_t)1 << rank / 64 % 64;
 }
-
-#endif

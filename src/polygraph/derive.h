@@ -5,8 +5,7 @@
  * assumptions is *known*; what was concluded under assumptions rests on sources and on known literals, each of which
  * rests on a clause again. Ownership: the derivation owns all. Threads: one at a time.
  */
-#ifndef ISO_POLYGRAPH_DERIVE_H
-#define ISO_POLYGRAPH_DERIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ void derivation_rests_on_failure(struct derivation *derivation, uint32_t source)
 
 /* Marks a source and all that it rests on. */
 void derivation_mark(const struct derivation *derivation, uint32_t source, bool *marked);
-
-#endif

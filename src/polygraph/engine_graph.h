@@ -4,8 +4,7 @@
  * between nodes, or a candidate of a read that is ruled out, with its reason; facts are numbered in the order in which
  * they were found, and rest on earlier ones only.
  */
-#ifndef ISO_POLYGRAPH_GRAPH_H
-#define ISO_POLYGRAPH_GRAPH_H
+#pragma once
 
 #include "polygraph/engine_problem.h"
 
@@ -89,5 +88,3 @@ bool graph_sort(struct engine *engine); /* by all linked facts: fills order and 
 uint64_t graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to, uint64_t groups);
 /* Notes that a version comes before another one, for readers of it that are yet to be found. */
 void graph_note_successor(struct engine *engine, uint32_t version, uint32_t later);
-
-#endif

@@ -4,8 +4,7 @@
  * chain and position (chains.c), and a *span* is the versions of one key in one chain. Transactions, writes, reads and
  * versions are numbers here, each from 0; `in_history` and `local` lead to the history's and back.
  */
-#ifndef ISO_POLYGRAPH_PROBLEM_H
-#define ISO_POLYGRAPH_PROBLEM_H
+#pragma once
 
 #include <string.h>
 
@@ -114,5 +113,3 @@ void unwritten_classify(struct engine *engine);
 /* candidates.c */
 bool candidates_list(struct engine *engine); /* false: out of time or memory */
 void candidates_release(struct engine *engine);
-
-#endif

@@ -4,8 +4,7 @@
  * that a rule looked at is noted as a successor, so that a read that loses its last-but-one candidate finds the later
  * versions.
  */
-#ifndef ISO_POLYGRAPH_SATURATION_H
-#define ISO_POLYGRAPH_SATURATION_H
+#pragma once
 
 #include "polygraph/agenda.h"
 #include "polygraph/engine_graph.h"
@@ -47,5 +46,3 @@ bool rules_rule_out(const struct engine *engine, uint32_t read, uint32_t version
 void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact_kind kind, uint32_t other);
 void rules_resolve(struct engine *engine, uint32_t read);
 void rules_add_rw(struct engine *engine, uint32_t read, uint32_t later);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the parts of an explanation share: paths.c finds paths of facts, pruned.c says why candidates were not listed,
  * explain.c writes the lemmas. */
-#ifndef ISO_POLYGRAPH_EXPLAIN_H
-#define ISO_POLYGRAPH_EXPLAIN_H
+#pragma once
 
 #include "base/number_map.h"
 #include "base/heap.h"
@@ -31,5 +30,3 @@ bool explanation_find_path(struct explanation *search, uint32_t from, uint32_t t
 /* pruned.c: fills `excluded`; the facts that it rests on are those below `listed_at`, whose clocks are
  * left in engine->seen. */
 void explanation_find_pruned(struct explanation *explanation);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * A cycle through a transaction that only the stream names is doubtful: such ones may are scheduled at a lower level.
  */
-#ifndef ISO_POLYGRAPH_GIVEN_H
-#define ISO_POLYGRAPH_GIVEN_H
+#pragma once
 
 #include "polygraph/polygraph_private.h"
 
@@ -46,5 +45,3 @@ bool given_decides(struct engine *engine);
 
 /* True if the lemmas of a reject go through a foreign transaction. */
 bool given_is_doubtful(const struct engine *engine);
-
-#endif

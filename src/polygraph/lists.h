@@ -1,6 +1,5 @@
 /* What the parts of lists share: lists.c, and repeats.c for lists whose elements repeat. */
-#ifndef ISO_POLYGRAPH_LISTS_H
-#define ISO_POLYGRAPH_LISTS_H
+#pragma once
 
 #include "base/index.h"
 #include "polygraph/polygraph_private.h"
@@ -76,5 +75,3 @@ uint32_t lists_block_length(const struct lists *lists, const struct append *appe
 /* repeats.c: whether the longest read of a key has an element that several appends made; and what then follows. */
 bool repeats_in(const struct lists *lists, uint32_t key, uint32_t start);
 void repeats_resolve(struct lists *lists, uint32_t key, uint32_t start, struct numbers reads, struct numbers writes);
-
-#endif

@@ -6,8 +6,7 @@
  * violated only if the whole is. Nothing can be taken from the result alone; a smaller part that lacks
  * several things at once may exist.
  */
-#ifndef ISO_POLYGRAPH_MINIMISE_H
-#define ISO_POLYGRAPH_MINIMISE_H
+#pragma once
 
 #include "iso/polygraph.h"
 
@@ -22,5 +21,3 @@ typedef enum iso_status iso_polygraph_judge(const struct iso_history *history,
 uint32_t iso_polygraph_minimise(const struct iso_history *history, const struct iso_polygraph_options *options,
                                 iso_polygraph_judge *judge, const struct iso_evidence *evidence,
                                 struct iso_history *smallest);
-
-#endif

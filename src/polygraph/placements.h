@@ -5,8 +5,7 @@
  * stand in that list, in one piece, is kept here (filled by repeats.c). A read of the key has a candidate for each
  * that ends where it ends, and clauses say how the pieces may be put together (placement_clauses.c).
  */
-#ifndef ISO_POLYGRAPH_PLACEMENTS_H
-#define ISO_POLYGRAPH_PLACEMENTS_H
+#pragma once
 
 #include "polygraph/polygraph_private.h"
 
@@ -47,5 +46,3 @@ uint32_t placements_at(const struct engine *engine, const struct repeating_list 
 
 /* Whether the appends of a write may end at `end`. */
 bool placements_has(const struct repeating_list *list, uint32_t write, uint32_t end);
-
-#endif

@@ -29,8 +29,7 @@
  *   trim.c, derive.c   lemmas that are not needed
  * polygraph.c is the route.
  */
-#ifndef ISO_POLYGRAPH_PRIVATE_H
-#define ISO_POLYGRAPH_PRIVATE_H
+#pragma once
 
 #include "base/sorted.h"
 #include "polygraph/engine_graph.h"
@@ -311,5 +310,3 @@ void trim_proof(struct engine *engine);
 /* True once the time is up or memory short; to be asked every millisecond or so. */
 bool engine_must_stop(struct engine *engine);
 bool engine_may_take(struct engine *engine, uint64_t bytes); /* false: memory is short */
-
-#endif

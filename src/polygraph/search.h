@@ -1,8 +1,7 @@
 /* What the parts of the forward search share: propagate.c (what follows, and undoing it), chain_tips.c (scheduling a
  * node), search.c (which one, and back). The idea stands at the top of search.c.
  */
-#ifndef ISO_POLYGRAPH_SEARCH_H
-#define ISO_POLYGRAPH_SEARCH_H
+#pragma once
 
 #include "polygraph/polygraph_private.h"
 
@@ -82,5 +81,3 @@ uint32_t search_tip(const struct search *search, uint32_t chain);            /* 
 bool search_is_ready(struct search *search, uint32_t chain, uint32_t node);  /* all that reaches it is scheduled */
 enum readiness search_readiness(const struct search *search, uint32_t node); /* of one that is ready */
 bool search_schedule(struct search *search, uint32_t chain, uint32_t node);  /* false: a conflict */
-
-#endif

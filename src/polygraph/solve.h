@@ -1,8 +1,7 @@
 /* What is open, as the solver sees it, shared by choices.c (variables, and the edges that they imply), solve.c (models
  * and their cycles) and prove.c (no model). The idea stands at the top of solve.c.
  */
-#ifndef ISO_POLYGRAPH_SOLVE_H
-#define ISO_POLYGRAPH_SOLVE_H
+#pragma once
 
 #include "base/number_map.h"
 #include "polygraph/polygraph_private.h"
@@ -77,5 +76,3 @@ void placement_clauses_write(const struct placement_clauses *clauses_of_lists,
  * of time */
 enum step_result open_prove(struct open *open);
 bool open_ask_stop(void *engine); /* for a solver */
-
-#endif

@@ -7,8 +7,7 @@
  * to wait). If its end reaches its start, the edge would close a cycle; it is refused. Edges that came last are taken
  * back first; the order stays as it is, which is right without them too.
  */
-#ifndef ISO_POLYGRAPH_PLACES_H
-#define ISO_POLYGRAPH_PLACES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ void topological_release(struct topological *topological);
 /* False: a cycle. Then nothing has changed, and came_from and came_by lead from `from` back to `to`. */
 bool topological_add(struct topological *topological, uint32_t from, uint32_t to);
 void topological_take_back(struct topological *topological, uint32_t added_count);
-
-#endif

@@ -1,8 +1,7 @@
 /* Whether the engine's parts are whole. Asserted after steps of the route, where ISO_VALIDATE is defined: in sanitized
  * builds and under property programs. Each walks over its part once.
  */
-#ifndef ISO_POLYGRAPH_VALIDATE_H
-#define ISO_POLYGRAPH_VALIDATE_H
+#pragma once
 
 #ifdef ISO_VALIDATE
 
@@ -22,7 +21,5 @@ void topological_validate(const struct topological *topological); /* every edge 
 #define graph_validate(engine) ((void)(engine))
 #define candidates_validate(engine) ((void)(engine))
 #define topological_validate(topological) ((void)(topological))
-
-#endif
 
 #endif

@@ -12,8 +12,7 @@
  * Windows only accept: a window that has no solution says nothing about the history as long as its surroundings are a
  * guess.
  */
-#ifndef ISO_POLYGRAPH_WINDOWS_H
-#define ISO_POLYGRAPH_WINDOWS_H
+#pragma once
 
 #include "polygraph/polygraph_private.h"
 
@@ -69,6 +68,4 @@ static inline uint32_t begin_position(const struct windows *windows, uint32_t ve
 void windows_validate(const struct windows *windows);
 #else
 #define windows_validate(windows) ((void)(windows))
-#endif
-
 #endif

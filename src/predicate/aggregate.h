@@ -14,8 +14,7 @@
  * Errors: ISO_BAD_INPUT, "byte 5: found 'x', expected ...". Ownership: an aggregate owns its column's name; an aggregation
  * owns its sum, and refers to the text of the least or greatest cell until it is released. Threads: one at a time.
  */
-#ifndef ISO_PREDICATE_AGGREGATE_H
-#define ISO_PREDICATE_AGGREGATE_H
+#pragma once
 
 #include "iso/error.h"
 #include "predicate/condition.h"
@@ -66,5 +65,3 @@ iso_truth iso_aggregation_is(struct iso_aggregation *total, struct iso_json_text
 
 /* Adds its canonical text; false: it is NULL, or not known. */
 bool iso_aggregation_put(struct iso_aggregation *total, struct iso_text *text);
-
-#endif

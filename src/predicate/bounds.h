@@ -17,8 +17,7 @@
  * the caller's, for parts that have to be unescaped; nothing is allocated once it has reached its size. Threads: any
  * number, each with a room of its own.
  */
-#ifndef ISO_PREDICATE_BOUNDS_H
-#define ISO_PREDICATE_BOUNDS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -51,5 +50,3 @@ struct iso_json_text iso_key_parts(struct iso_json_text key);
 
 /* A key with another number of parts than the table's is not judged (ISO_PREDICATE_TYPE). */
 iso_truth iso_bounds_cover(const struct iso_bounds *bounds, struct iso_json_text parts, struct iso_text *room);
-
-#endif

@@ -37,8 +37,7 @@
  * type). Ownership: a condition owns all that it lists, constants too, until it is bound again or released; cells are the
  * caller's. Threads: one to parse and bind; any number to judge.
  */
-#ifndef ISO_PREDICATE_CONDITION_H
-#define ISO_PREDICATE_CONDITION_H
+#pragma once
 
 #include <stddef.h>
 
@@ -90,5 +89,3 @@ static inline bool iso_condition_is_indexed(const struct iso_condition *conditio
 {
     return iso_scalar_is_exact(&condition->constants[equality->constant]);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What parsing, binding and judging a condition share: its program. */
-#ifndef ISO_PREDICATE_CONDITION_PRIVATE_H
-#define ISO_PREDICATE_CONDITION_PRIVATE_H
+#pragma once
 
 #include "predicate/condition.h"
 
@@ -45,5 +44,3 @@ struct condition_literal {
 
 /* Truths that wait for others: two a level, and those of a BETWEEN. */
 enum { CONDITION_STACK = 2 * ISO_CONDITION_DEPTH + 8 };
-
-#endif

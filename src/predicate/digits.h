@@ -3,8 +3,7 @@
  * Digits are a number's magnitude without needless zeros: `12.5`, `.5`, `123456789012345678901`; 0 is empty. Ownership:
  * they refer to the caller's text. Threads: any; no state.
  */
-#ifndef ISO_PREDICATE_DIGITS_H
-#define ISO_PREDICATE_DIGITS_H
+#pragma once
 
 #include "base/json.h"
 
@@ -23,5 +22,3 @@ struct predicate_digits predicate_digits_of_integer(uint64_t number, char room[P
 
 /* <0, 0, >0. */
 int predicate_digits_compare(const struct predicate_digits *left, const struct predicate_digits *right);
-
-#endif

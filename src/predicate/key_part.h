@@ -3,8 +3,7 @@
  * The order of all keys, whatever their columns are: part by part, integers by size, before all texts by bytes. It is
  * total, so that lists of keys can be kept in it; where a column's type has another order, bounds.h knows. Threads: pure.
  */
-#ifndef ISO_PREDICATE_KEY_PART_H
-#define ISO_PREDICATE_KEY_PART_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ bool iso_key_is_integer(struct iso_json_text part);
 bool iso_key_read_integer(struct iso_json_text part, int64_t *number);
 
 int iso_key_compare(struct iso_json_text left, struct iso_json_text right);
-
-#endif

@@ -1,7 +1,6 @@
 /* The words of conditions and aggregates. Ownership: the text is the caller's, as is what words refer to. Threads: one at
  * a time for each lexer. */
-#ifndef ISO_PREDICATE_LEXER_H
-#define ISO_PREDICATE_LEXER_H
+#pragma once
 
 #include "base/json.h"
 #include "base/text.h"
@@ -65,5 +64,3 @@ bool predicate_word_is(const struct predicate_word *word, const char *name);
 
 /* Adds what is between the quotes of the word, each two of which are one. */
 void predicate_word_unquote(const struct predicate_word *word, struct iso_text *out);
-
-#endif

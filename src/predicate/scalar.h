@@ -23,8 +23,7 @@
  * two unequal texts without a type, or of JSON, are compared whose beginnings do not tell that they are two values.
  * Threads: any; no state.
  */
-#ifndef ISO_PREDICATE_SCALAR_H
-#define ISO_PREDICATE_SCALAR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -162,5 +161,3 @@ uint64_t iso_scalar_hash(const struct iso_scalar *scalar);
 
 /* Its canonical text: numbers as above with their sign. Not of NULL, unknown and opaque ones. */
 void iso_scalar_put(struct iso_text *text, const struct iso_scalar *scalar);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Memory: 8 bytes for nine digits of the longest number. Ownership: a sum owns its groups. Threads: one at a time.
  */
-#ifndef ISO_PREDICATE_SUM_H
-#define ISO_PREDICATE_SUM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ void iso_sum_add(struct iso_sum *sum, const struct iso_scalar *number);
 void iso_sum_put(struct iso_sum *sum, struct iso_text *text);
 
 void iso_sum_release(struct iso_sum *sum); /* a zeroed one is 0 */
-
-#endif

@@ -9,8 +9,7 @@
  * Both sides of AND and OR are taken for independent: a set may be larger than it has to be, never smaller.
  * Plain; threads: any.
  */
-#ifndef ISO_PREDICATE_TRUTH_H
-#define ISO_PREDICATE_TRUTH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -98,5 +97,3 @@ static inline iso_truth iso_truth_is(iso_truth truth, unsigned outcome)
     unsigned found = (outcomes & outcome ? ISO_TRUTH_TRUE : 0u) | (outcomes & ~outcome ? ISO_TRUTH_FALSE : 0u);
     return iso_truth_make(found, iso_truth_reason(truth));
 }
-
-#endif

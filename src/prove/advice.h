@@ -7,8 +7,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef ISO_PROVE_ADVICE_H
-#define ISO_PROVE_ADVICE_H
+#pragma once
 
 #include "prove/prove.h"
 
@@ -38,5 +37,3 @@ void iso_prove_put_advice(const struct iso_prove_program *program, const struct 
                           const struct iso_prove_advice advice[ISO_PROVE_LEVELS], struct iso_text *text);
 void iso_prove_put_advice_json(const struct iso_prove_program *program,
                                const struct iso_prove_advice advice[ISO_PROVE_LEVELS], struct iso_text *text);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Ownership: owns its clauses; borrows the encoding. Threads: one at a time.
  */
-#ifndef ISO_PROVE_BITS_H
-#define ISO_PROVE_BITS_H
+#pragma once
 
 #include "prove/encode.h"
 
@@ -55,5 +54,3 @@ int prove_bits_literal(const struct prove_bits *bits, uint32_t term);
  * needed gives its lower bound. */
 int64_t prove_bits_value(const struct prove_bits *bits, uint32_t term, bool (*value)(void *context, int variable),
                          void *context);
-
-#endif

@@ -11,13 +11,10 @@
  *
  * A constraint is a clause: terms of which one is true, or else two terms are equal.
  */
-#ifndef ISO_PROVE_ENCODE_H
-#define ISO_PROVE_ENCODE_H
+#pragma once
 
 #include "prove/encoding.h"
 
 /* The system has `statements` if the level is rc. Terms are added to it. */
 void prove_encode(struct prove_encoding *encoding, struct prove_system *system, enum iso_prove_level level);
 void prove_encoding_release(struct prove_encoding *encoding);
-
-#endif

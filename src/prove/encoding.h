@@ -1,6 +1,5 @@
 /* The constraints of a level, as encode.h makes them; linear.h adds to them. */
-#ifndef ISO_PROVE_ENCODING_H
-#define ISO_PROVE_ENCODING_H
+#pragma once
 
 #include "prove/level.h"
 #include "prove/system.h"
@@ -29,5 +28,3 @@ struct prove_encoding {
     bool stopped;         /* by the system's stop, or too large: not to be used */
     uint32_t wrong;       /* some assertion or invariant is false */
 };
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Ownership: an execution owns its lists and borrows the program. Threads: one at a time.
  */
-#ifndef ISO_PROVE_EXECUTION_H
-#define ISO_PROVE_EXECUTION_H
+#pragma once
 
 #include "prove/level.h"
 #include "prove/program.h"
@@ -78,5 +77,3 @@ const char *iso_prove_replay(struct iso_prove_execution *execution);
 /* The snapshot of a statement, or NULL: it needs none. */
 const bool *iso_prove_snapshot_of(const struct iso_prove_execution *execution, uint32_t instance, uint32_t step,
                                   uint64_t round);
-
-#endif

@@ -5,12 +5,9 @@
  * when the rule was broken: with it the history says all that broke the rule, and at a level where the program holds
  * no order explains it. (Locks are not in it: a history cannot say "locked, not written".)
  */
-#ifndef ISO_PROVE_HISTORY_H
-#define ISO_PROVE_HISTORY_H
+#pragma once
 
 #include "base/text.h"
 #include "prove/execution.h"
 
 void iso_prove_put_history(const struct iso_prove_execution *execution, struct iso_text *text);
-
-#endif

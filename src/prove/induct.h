@@ -6,13 +6,10 @@
  * every value of the state lies within 32 bits. A failure says "not inductive", and never "violated": S and C may be
  * states that nothing reaches.
  */
-#ifndef ISO_PROVE_INDUCT_H
-#define ISO_PROVE_INDUCT_H
+#pragma once
 
 #include "prove/solve.h"
 
 /* HOLDS: inductive. Else undecided, and a reason, which the caller frees. */
 enum iso_outcome prove_induct(const struct iso_prove_program *program, enum iso_prove_level level, uint32_t unroll,
                               struct iso_prove_stop stop, char **reason, struct iso_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* The levels of isolation that a program can be asked about, by their short names. */
-#ifndef ISO_PROVE_LEVEL_H
-#define ISO_PROVE_LEVEL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ bool iso_prove_level_implies(enum iso_prove_level strong, enum iso_prove_level w
 
 /* Locks and overlapping writers count at this level. */
 bool iso_prove_level_conflicts(enum iso_prove_level level);
-
-#endif

@@ -6,8 +6,7 @@
  * need long to find. Each comparison of a rule whose sides are such sums is told as one more constraint. It follows
  * from the others, and changes no answer.
  */
-#ifndef ISO_PROVE_LINEAR_H
-#define ISO_PROVE_LINEAR_H
+#pragma once
 
 #include "prove/encoding.h"
 
@@ -15,5 +14,3 @@
  * with pairs of terms that are equal. */
 void prove_telescope(struct prove_encoding *encoding, const uint32_t *list, const uint32_t *seen, uint32_t rule,
                      void (*tell)(struct prove_encoding *encoding, uint32_t a, uint32_t b));
-
-#endif

@@ -35,8 +35,7 @@
  *
  * Ownership: the program owns all its lists and texts. Threads: one at a time.
  */
-#ifndef ISO_PROVE_PROGRAM_H
-#define ISO_PROVE_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -275,5 +274,3 @@ void iso_prove_put_span(const struct iso_prove_program *program, struct iso_text
 /* Reads the core language from `source`, which it copies, into an empty program, and finishes it. */
 enum iso_status iso_prove_read_core(struct iso_prove_program *program, const char *file, const char *source,
                                     size_t length, uint32_t repeats, struct iso_error *error);
-
-#endif

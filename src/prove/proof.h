@@ -11,8 +11,7 @@
  * gives them to a checker that shares nothing with the solver (verify/proof.h). So a proof says that the solver did not
  * err; that the clauses say what the program means is what the tests against enumeration are for.
  */
-#ifndef ISO_PROVE_PROOF_H
-#define ISO_PROVE_PROOF_H
+#pragma once
 
 #include "base/text.h"
 #include "prove/prove.h"
@@ -40,5 +39,3 @@ enum iso_status iso_prove_put_proofs(const struct iso_prove_program *program, co
 /* The same question for an SMT solver (SMT-LIB 2, integers): "unsat" says that the level holds. */
 enum iso_status iso_prove_put_smt2(const struct iso_prove_program *program, enum iso_prove_level level, uint32_t unroll,
                                    struct iso_prove_stop stop, struct iso_text *text, struct iso_error *error);
-
-#endif

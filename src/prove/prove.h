@@ -9,8 +9,7 @@
  *
  * Ownership: the result owns what it has and borrows the program. Threads: one at a time.
  */
-#ifndef ISO_PROVE_H
-#define ISO_PROVE_H
+#pragma once
 
 #include "iso/verdict.h"
 #include "prove/execution.h"
@@ -55,5 +54,3 @@ void iso_prove_result_undecided(struct iso_prove_result *result, const struct is
  * The result is to be read if the status is ISO_OK. */
 enum iso_status iso_prove(const struct iso_prove_program *program, const struct iso_prove_options *options,
                           struct iso_prove_result *result, struct iso_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* What was found, as text and as JSON. Threads: any. */
-#ifndef ISO_PROVE_REPORT_H
-#define ISO_PROVE_REPORT_H
+#pragma once
 
 #include "base/text.h"
 #include "prove/prove.h"
@@ -31,5 +30,3 @@ void iso_prove_put_accesses(const struct iso_prove_execution *execution, const s
 
 /* Who looks, when the rule is broken: "who sees T1, T2 finds", "at the end". */
 void iso_prove_put_moment(const struct iso_prove_execution *execution, struct iso_text *text);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Ownership: the schedule owns its list and borrows the execution. Threads: one at a time.
  */
-#ifndef ISO_PROVE_SCHEDULE_H
-#define ISO_PROVE_SCHEDULE_H
+#pragma once
 
 #include "prove/execution.h"
 
@@ -28,5 +27,3 @@ struct iso_prove_schedule {
 
 void iso_prove_schedule_init(struct iso_prove_schedule *schedule, const struct iso_prove_execution *execution);
 void iso_prove_schedule_release(struct iso_prove_schedule *schedule);
-
-#endif

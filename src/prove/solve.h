@@ -2,8 +2,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef ISO_PROVE_SOLVE_H
-#define ISO_PROVE_SOLVE_H
+#pragma once
 
 #include "iso/verdict.h"
 #include "prove/bits.h"
@@ -39,5 +38,3 @@ enum iso_solver_answer prove_ask_terms(struct prove_system *system, const uint32
 /* Can a rule be broken? Violated: `execution`, which the caller owns, is the replayed one. Undecided: the reason. */
 enum iso_outcome prove_solve(struct prove_system *system, enum iso_prove_level level,
                              struct iso_prove_execution *execution, const char **reason);
-
-#endif

@@ -1,6 +1,5 @@
 /* What is asked now and then whether to go on, by everything that can take long. Threads: as its context. */
-#ifndef ISO_PROVE_STOP_H
-#define ISO_PROVE_STOP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ static inline bool iso_prove_stop_asked(const struct iso_prove_stop *stop)
 
 /* A stop at a time, of iso_clock_seconds; 0: never. */
 struct iso_prove_stop iso_prove_stop_at(double *deadline);
-
-#endif

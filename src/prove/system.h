@@ -10,8 +10,7 @@
  *
  * Ownership: the system owns all but the program. Threads: one at a time.
  */
-#ifndef ISO_PROVE_SYSTEM_H
-#define ISO_PROVE_SYSTEM_H
+#pragma once
 
 #include "prove/program.h"
 #include "prove/term.h"
@@ -108,5 +107,3 @@ static inline uint64_t prove_round(uint64_t outer, uint64_t number)
 
 /* A session runs `a` before `b`. */
 bool prove_before(const struct iso_prove_program *program, uint32_t a, uint32_t b);
-
-#endif

@@ -3,8 +3,7 @@
  * evaluate.c has what is read and computed, steps.c what branches, loops and claims do to the state, system.c the rounds
  * over all transactions. A term that is FALSE_TERM or TRUE_TERM is known to be it, by term.h.
  */
-#ifndef ISO_PROVE_SYSTEM_PRIVATE_H
-#define ISO_PROVE_SYSTEM_PRIVATE_H
+#pragma once
 
 #include "iso/error.h"
 #include "prove/system.h"
@@ -81,5 +80,3 @@ struct state prove_state_new(const struct machine *machine);
 void prove_state_free(struct state *state);
 /* The steps from this one on, into the machine's state. */
 void prove_run_block(struct machine *machine, uint32_t step);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Ownership: a table owns its terms. Threads: one at a time.
  */
-#ifndef ISO_PROVE_TERM_H
-#define ISO_PROVE_TERM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,5 +71,3 @@ static inline bool prove_boolean(const struct prove_terms *terms, uint32_t a)
 {
     return terms->list[a].low >= 0 && terms->list[a].high <= 1;
 }
-
-#endif

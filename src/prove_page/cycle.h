@@ -6,8 +6,7 @@
  *
  * Ownership: a cycle owns its list. Threads: any.
  */
-#ifndef ISO_PROVE_PAGE_CYCLE_H
-#define ISO_PROVE_PAGE_CYCLE_H
+#pragma once
 
 #include "base/text.h"
 #include "prove/prove.h"
@@ -40,5 +39,3 @@ void prove_page_put_edge(const struct iso_prove_execution *execution, const stru
 /* Why it is no execution of `level`, a stronger one: "T2 comes behind T1 and does not see it". False: nothing was put. */
 bool prove_page_put_axiom(const struct iso_prove_execution *execution, enum iso_prove_level level,
                           struct iso_text *text);
-
-#endif

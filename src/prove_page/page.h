@@ -4,8 +4,7 @@
  * One file that loads nothing (draw/frame.h), bounded: of a counterexample that is too large for a picture it has the list.
  * Everything from the program is escaped. Threads: one at a time.
  */
-#ifndef ISO_PROVE_PAGE_H
-#define ISO_PROVE_PAGE_H
+#pragma once
 
 #include "base/text.h"
 #include "prove/prove.h"
@@ -13,5 +12,3 @@
 /* `advice`: what --advise printed, or empty. */
 void iso_prove_put_page(const struct iso_prove_program *program, const struct iso_prove_result *result,
                         const char *advice, size_t advice_length, struct iso_text *text);
-
-#endif

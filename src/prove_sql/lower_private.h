@@ -1,6 +1,5 @@
 /* What the files of this module share: the schema, a function's variables, values, and the state of one lowering. */
-#ifndef ISO_PROVE_SQL_LOWER_PRIVATE_H
-#define ISO_PROVE_SQL_LOWER_PRIVATE_H
+#pragma once
 
 #include "base/memory.h"
 #include "prove/program.h"
@@ -458,5 +457,3 @@ void add_prologue(struct lowering *lowering, const struct function *function, co
 bool read_schema(struct lowering *lowering);
 void make_tables(struct lowering *lowering);
 bool read_directives(struct lowering *lowering, bool early); /* early: only what is ignored */
-
-#endif

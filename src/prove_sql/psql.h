@@ -5,13 +5,10 @@
  * for a lock is left waiting until the commit that it waits for. At the end, or after the commit where the invariant
  * breaks, the rule is asked.
  */
-#ifndef ISO_PROVE_SQL_PSQL_H
-#define ISO_PROVE_SQL_PSQL_H
+#pragma once
 
 #include "base/text.h"
 #include "prove/prove.h"
 
 /* The strongest violated level that PostgreSQL has. False: there is none, or the program is not of SQL. */
 bool iso_prove_put_psql(const struct iso_prove_result *result, struct iso_text *text);
-
-#endif

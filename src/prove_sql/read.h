@@ -22,8 +22,7 @@
  *
  * Threads: one at a time for each program.
  */
-#ifndef ISO_PROVE_SQL_READ_H
-#define ISO_PROVE_SQL_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ bool iso_prove_is_sql(const char *source, size_t length);
  * more than `unroll` rounds (0: 100) is refused. */
 enum iso_status iso_prove_read_sql(struct iso_prove_program *program, const char *file, const char *source,
                                    size_t length, uint32_t repeats, uint32_t unroll, struct iso_error *error);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef ISO_PROVE_SQL_REMEDY_H
-#define ISO_PROVE_SQL_REMEDY_H
+#pragma once
 
 #include "base/text.h"
 #include "prove/prove.h"
@@ -21,5 +20,3 @@
  * that iso_prove_read_sql read; --json: ,"advice":{..}. */
 void iso_prove_sql_advise(const struct iso_prove_program *program, const struct iso_prove_options *options,
                           const struct iso_prove_result *result, bool json, struct iso_text *text);
-
-#endif

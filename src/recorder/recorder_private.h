@@ -4,8 +4,7 @@
  * queue, in-band's is nothing. Memory comes from malloc and may be missing: base/memory.h would end the
  * application.
  */
-#ifndef ISO_RECORDER_PRIVATE_H
-#define ISO_RECORDER_PRIVATE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -77,5 +76,3 @@ bool recorder_start_thread(pthread_t *thread, void *(*run)(void *), void *contex
 
 /* Seconds of the monotonic clock from now, for pthread_cond_timedwait. */
 struct timespec recorder_deadline(unsigned seconds);
-
-#endif

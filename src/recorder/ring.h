@@ -5,8 +5,7 @@
  * bytes. Then it moves `tail` on. A record is its size (4 bytes) and its bytes, wrapped at the end of the
  * memory.
  */
-#ifndef ISO_RECORDER_RING_H
-#define ISO_RECORDER_RING_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -42,5 +41,3 @@ void recorder_ring_done(struct recorder_ring *ring, uint64_t place);
 /* Waits until what is in the ring now is done, until `deadline` of the monotonic clock. */
 bool recorder_ring_drained(struct recorder_ring *ring, const struct timespec *deadline);
 void recorder_ring_close(struct recorder_ring *ring);
-
-#endif

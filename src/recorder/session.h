@@ -9,8 +9,7 @@
  * An *open query* is the unfinished end of the record. Whatever comes before its own end cuts it off, so that a record
  * has whole operations only.
  */
-#ifndef ISO_RECORDER_SESSION_H
-#define ISO_RECORDER_SESSION_H
+#pragma once
 
 #include "recorder/recorder_private.h"
 
@@ -56,5 +55,3 @@ void recorder_put_value(struct recorder_text *text, const char *value); /* NULL:
 
 /* Cuts an open query off, and what was wrong with it. */
 void recorder_drop_query(struct iso_recorder_session *session);
-
-#endif

@@ -6,8 +6,7 @@
  * lock only) where it is not zero, and `note` on a snapshot-order violation. Both take a concluded verdict
  * and its finished history. Write errors stay in the output. Threads: one at a time.
  */
-#ifndef ISO_REPORT_REPORT_H
-#define ISO_REPORT_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -71,5 +70,3 @@ static inline uint32_t iso_report_operation_index(const struct iso_history *hist
 
 /* NOCONFLICT: the first write of the key by the transaction, or ISO_NONE. */
 uint32_t iso_report_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key);
-
-#endif

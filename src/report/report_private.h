@@ -1,6 +1,5 @@
 /* What the reports share: pieces of JSON, pieces of sentences. Private to reporting. */
-#ifndef ISO_REPORT_REPORT_PRIVATE_H
-#define ISO_REPORT_REPORT_PRIVATE_H
+#pragma once
 
 #include "report/report.h"
 #include "verdict/reported.h"
@@ -57,5 +56,3 @@ static inline uint32_t report_edge_to(const struct iso_edge *edge)
 
 /* "wr", "ww", "rw", "so", "rt", "implied". */
 const char *report_edge_name(enum iso_edge_kind kind);
-
-#endif

@@ -4,8 +4,7 @@
  * All are made of the same claims and arguments as the text. Timestamps are strings everywhere. Each appends to a
  * text. Threads: one at a time.
  */
-#ifndef ISO_REPORT_TOOLS_H
-#define ISO_REPORT_TOOLS_H
+#pragma once
 
 #include "explain/argument.h"
 
@@ -23,5 +22,3 @@ iso_report_writer iso_report_markdown;
 
 /* {:valid? false, :anomaly-types (...), :anomalies {...}, :not #{...}} */
 iso_report_writer iso_report_edn;
-
-#endif

@@ -1,6 +1,5 @@
 /* One query while it is judged: what it asks, made ready; what it returned; and rows as it saw them. */
-#ifndef ROWSETS_JUDGE_PRIVATE_H
-#define ROWSETS_JUDGE_PRIVATE_H
+#pragma once
 
 #include "predicate/aggregate.h"
 #include "rowsets/rowsets_private.h"
@@ -130,5 +129,3 @@ bool judge_open(struct judge *judge, struct iso_rowsets *engine, struct rowsets_
 void judge_close(struct judge *judge);
 void judge_doubt(struct judge *judge, uint32_t reasons, uint64_t rows);
 void judge_report(struct judge *judge, struct iso_rowsets_finding *finding);
-
-#endif

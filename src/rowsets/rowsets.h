@@ -24,8 +24,7 @@
  * an index of an equality finds; a write O(log n) of a new row, else O(1) in order. Ownership: the engine copies what it
  * keeps. Threads: calls come from one thread at a time; callbacks are called on it, inside the call that caused them.
  */
-#ifndef ISO_ROWSETS_H
-#define ISO_ROWSETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -203,5 +202,3 @@ void iso_rowsets_imply(struct iso_history *finished, const struct iso_rowsets_op
  * are called, on_finding and on_unjudged one at a time. */
 void iso_rowsets_check(const struct iso_history *history, const struct iso_rowsets_options *options,
                        struct iso_rowsets_stats *stats);
-
-#endif

@@ -6,8 +6,7 @@
  * All of it are numbers into columns, so that it can be archived. Moments are exclusive bounds: a version is visible iff its
  * cts is below it.
  */
-#ifndef ROWSETS_PRIVATE_H
-#define ROWSETS_PRIVATE_H
+#pragma once
 
 #include "base/heap.h"
 #include "base/memory.h"
@@ -385,5 +384,3 @@ void rowsets_forget_conditions(struct iso_rowsets *engine);
 void rowsets_make_maps(struct iso_rowsets *engine);
 void rowsets_collect(struct iso_rowsets *engine); /* if there may be many */
 void rowsets_collect_now(struct iso_rowsets *engine);
-
-#endif

@@ -14,8 +14,7 @@
  * others, where the functions of the options that say what is known of columns and keys are called: those must not change
  * anything.
  */
-#ifndef ISO_ROWSETS_SHARDS_H
-#define ISO_ROWSETS_SHARDS_H
+#pragma once
 
 #include "rowsets/rowsets.h"
 
@@ -50,5 +49,3 @@ void iso_rowsets_shards_end(struct iso_rowsets_shards *shards);
 void iso_rowsets_shards_stats(struct iso_rowsets_shards *shards, struct iso_rowsets_stats *stats);
 void iso_rowsets_shards_archive(struct iso_archive *archive, struct iso_rowsets_shards *shards);
 void iso_rowsets_shards_validate(struct iso_rowsets_shards *shards);
-
-#endif

@@ -3,8 +3,7 @@
  * Variables are 1, 2, ...; a literal is a variable or its negation. A variable that nothing decides becomes
  * true, so encode the likely answer as *true*. Threads: one at a time.
  */
-#ifndef ISO_SOLVER_H
-#define ISO_SOLVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ bool iso_solver_failed(struct iso_solver *solver, int assumption); /* after FALS
  * those before by unit propagation. Switches off what would break that. */
 void iso_solver_set_learn(struct iso_solver *solver, void (*learn)(void *context, const int *clause, uint32_t count),
                           void *context);
-
-#endif

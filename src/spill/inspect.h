@@ -2,8 +2,7 @@
  * (iso_archive_next), and every record that they refer to in its file. A segment of it is in memory at a time.
  * Threads: one at a time.
  */
-#ifndef ISO_SPILL_INSPECT_H
-#define ISO_SPILL_INSPECT_H
+#pragma once
 
 #include "base/archive.h"
 #include "base/text.h"
@@ -46,5 +45,3 @@ enum iso_status iso_spill_cut(const char *folder, const char *name, uint64_t nee
 /* For archive.c. */
 uint32_t spill_segments_needed(const struct spill_segment *list, uint32_t count, uint32_t active);
 enum iso_status spill_is_short(const char *path, uint64_t length, uint64_t needed, struct iso_error *error);
-
-#endif

@@ -46,8 +46,7 @@
  * is not what was written, a file that is shorter than its archive says. After an error from put the spill must not be
  * used any more; nothing that an archive refers to was harmed. Threads: one at a time.
  */
-#ifndef ISO_SPILL_H
-#define ISO_SPILL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -122,5 +121,3 @@ struct iso_spill_stats {
 
 /* Adds to what is there. */
 void iso_spill_stats(const struct iso_spill *spill, struct iso_spill_stats *stats);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of the spill share. */
-#ifndef ISO_SPILL_PRIVATE_H
-#define ISO_SPILL_PRIVATE_H
+#pragma once
 
 #include "spill/spill.h"
 #include "spill/table.h"
@@ -101,5 +100,3 @@ enum iso_status spill_open_named(struct iso_spill *spill, int flags, struct iso_
 enum iso_status spill_read(struct iso_spill *spill, void *bytes, size_t size, uint64_t offset, struct iso_error *error);
 enum iso_status spill_write_segment(struct iso_spill *spill, struct iso_error *error);
 enum iso_status spill_sync(struct iso_spill *spill, struct iso_error *error);
-
-#endif

@@ -6,8 +6,7 @@
  * digests may be equal: then the records must say which is meant. Full to five sixths at most, and widened by a quarter:
  * 9 to 12 bytes a record.
  */
-#ifndef ISO_SPILL_TABLE_H
-#define ISO_SPILL_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ void spill_table_validate(const struct spill_table *table);
 
 /* Saves it; restores it into an empty one. What places mean is for the store to compare. */
 void spill_table_archive(struct iso_archive *archive, struct spill_table *table);
-
-#endif

@@ -23,8 +23,7 @@
  * Ownership: a tree owns its nodes, and copies what it needs of the text. Threads: any; libpg_query keeps what it has by
  * thread, and gives it back when the thread ends.
  */
-#ifndef ISO_SQL_SQL_H
-#define ISO_SQL_SQL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ struct iso_sql_tokens {
 /* Cuts the text as PostgreSQL's scanner does; comments are left out. False: `fault`, and no tokens. */
 bool iso_sql_scan(struct iso_sql_tokens *tokens, const char *text, size_t length, struct iso_sql_fault *fault);
 void iso_sql_tokens_release(struct iso_sql_tokens *tokens); /* zeroed ones are empty */
-
-#endif

@@ -19,8 +19,7 @@
  *
  * Numbers are 7 bits a byte, the low ones first. Times are those that the pipeline is given, in milliseconds.
  */
-#ifndef ISO_STATE_PROGRESS_H
-#define ISO_STATE_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -106,5 +105,3 @@ bool iso_progress_get_check(struct iso_progress_reader reader, uint64_t *positio
 bool iso_progress_get_step(const struct iso_progress *progress, struct iso_progress_reader *reader, uint64_t *time,
                            uint64_t *runs);
 bool iso_progress_get_run(struct iso_progress_reader *reader, uint64_t *input, uint64_t *count);
-
-#endif

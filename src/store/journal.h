@@ -6,8 +6,7 @@
  * A record's checksum covers its head and content and depends on the journal's generation, so that no record of
  * another journal, or of another place, passes for it. All in the machine's byte order.
  */
-#ifndef ISO_STORE_JOURNAL_H
-#define ISO_STORE_JOURNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ enum journal_step journal_next(struct journal_in *in, struct journal_record *rec
 /* After JOURNAL_TORN: what stands there is no beginning of a record, as a process that dies leaves it, nor one with a
  * hole, as a machine does, but a whole one that was altered. */
 bool journal_is_altered(const struct journal_in *in);
-
-#endif

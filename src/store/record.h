@@ -1,6 +1,5 @@
 /* A record of a journal, as the caller of a store sees it. */
-#ifndef ISO_STORE_RECORD_H
-#define ISO_STORE_RECORD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ struct iso_store_record {
     const uint8_t *bytes;
 };
 enum { ISO_STORE_TYPES = 1 << 16, ISO_STORE_RECORD_MAX = 1 << 24 };
-
-#endif

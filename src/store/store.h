@@ -21,8 +21,7 @@
  *
  * Threads: the caller's, one at a time, and the syncer's. The child of a snapshot runs `walk` and ends there.
  */
-#ifndef ISO_STORE_H
-#define ISO_STORE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,5 +90,3 @@ enum iso_store_progress { ISO_STORE_IDLE, ISO_STORE_WRITING, ISO_STORE_WRITTEN, 
 enum iso_store_progress iso_store_look(struct iso_store *store, bool wait, struct iso_error *error);
 enum iso_status iso_store_commit(struct iso_store *store, struct iso_error *error); /* WRITTEN -> COMMITTING */
 void iso_store_abandon(struct iso_store *store);                                    /* any -> IDLE */
-
-#endif

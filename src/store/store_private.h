@@ -1,6 +1,5 @@
 /* What the files of a store share. */
-#ifndef ISO_STORE_PRIVATE_H
-#define ISO_STORE_PRIVATE_H
+#pragma once
 
 #include <dirent.h>
 #include <sys/types.h>
@@ -67,5 +66,3 @@ void store_collapse(const _Atomic bool *stop);
 
 /* append.c: a new, empty journal, the one that is appended to from now on. */
 enum iso_status store_new_journal(struct iso_store *store, uint64_t generation, struct iso_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* A thread that syncs files, and may do something once one is on the device, so that nobody waits for that. One file at
  * a time. */
-#ifndef ISO_STORE_SYNCER_H
-#define ISO_STORE_SYNCER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -32,5 +31,3 @@ int syncer_failure(struct syncer *syncer);
 /* Microseconds of the monotonic clock: when the last sync that succeeded was started, and how long it took. Of those
  * with nothing to follow; false: there was none. */
 bool syncer_last(struct syncer *syncer, uint64_t *started, uint64_t *took);
-
-#endif

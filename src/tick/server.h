@@ -2,8 +2,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef ISO_TICK_SERVER_H
-#define ISO_TICK_SERVER_H
+#pragma once
 
 #include "database/database.h"
 #include "tick/tick.h"
@@ -17,5 +16,3 @@ enum iso_status iso_tick_ask(struct iso_tick *tick, struct iso_database *databas
 
 /* {"watermark":"748"} in the log, under the prefix `isochron`. */
 enum iso_status iso_tick_emit(struct iso_database *database, uint64_t watermark, struct iso_error *error);
-
-#endif

@@ -18,8 +18,7 @@
  * TICK_ROUNDS of them; beyond that rounds are thinned out, which makes watermarks late and not wrong.
  * Ownership: the struct owns its lists. Threads: one at a time.
  */
-#ifndef ISO_TICK_TICK_H
-#define ISO_TICK_TICK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ bool iso_tick_due(struct iso_tick *tick, uint64_t clock_us, uint64_t *watermark)
 void iso_tick_forget(struct iso_tick *tick);
 
 void iso_tick_validate(const struct iso_tick *tick);
-
-#endif

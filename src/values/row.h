@@ -18,8 +18,7 @@
  * Nothing is allocated once rows have reached their size. Ownership: a row owns its list of cells and a text of its
  * own; names and texts of cells are the caller's, until the row is cleared. Threads: one at a time for each row.
  */
-#ifndef ISO_VALUES_ROW_H
-#define ISO_VALUES_ROW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -172,5 +171,3 @@ iso_atom iso_row_cell(struct iso_row *row, struct iso_atoms *atoms, const struct
 
 /* The value: `column`, or all but the key if that is NULL. `*value` is set with ISO_ROW_KNOWN only. */
 enum iso_row_value iso_row_value(struct iso_row *row, struct iso_atoms *atoms, const char *column, iso_atom *value);
-
-#endif

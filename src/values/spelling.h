@@ -12,8 +12,7 @@
  * Comparing says more than equal or not: a time without an offset may be the same moment as one in UTC, a FLOAT with
  * six digits the same as one with nine. Then it is not clear, and neither may be said. Threads: any; no state.
  */
-#ifndef ISO_VALUES_SPELLING_H
-#define ISO_VALUES_SPELLING_H
+#pragma once
 
 #include "base/json.h"
 #include "base/text.h"
@@ -60,5 +59,3 @@ enum iso_likeness iso_rows_compare(const struct iso_column_types *types, struct 
 
 /* As much of a text as `size` bytes and a NUL have room for, and no half of a letter. */
 void iso_spelling_cut(char *into, size_t size, struct iso_json_text text);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the parts of values/spelling.h share. */
-#ifndef ISO_VALUES_SPELLING_PRIVATE_H
-#define ISO_VALUES_SPELLING_PRIVATE_H
+#pragma once
 
 #include "values/spelling.h"
 
@@ -72,5 +71,3 @@ bool spelling_compact_json(struct iso_json_text text, struct iso_text *out);
 
 /* An array as PostgreSQL prints it, and as JSON; `plain`: its values have one spelling. Else unreadable. */
 enum relation spelling_relate_lists(bool plain, struct iso_json_text one, struct iso_json_text other);
-
-#endif

@@ -5,8 +5,7 @@
  * binary.handling.mode=hex): only the database's own type says more, which Debezium adds with
  * column.propagate.source.type. Threads: any; no state.
  */
-#ifndef ISO_VALUES_VALUE_TYPE_H
-#define ISO_VALUES_VALUE_TYPE_H
+#pragma once
 
 #include "base/json.h"
 #include "iso/value_type.h"
@@ -27,5 +26,3 @@ void iso_connect_parameter(struct iso_connect_type *said, struct iso_json_text n
 
 /* All of them, an object of texts that the cursor stands before. */
 void iso_connect_parameters(struct iso_connect_type *said, struct iso_json *json);
-
-#endif

@@ -8,8 +8,7 @@
  * Ownership: a reported violation borrows all that it points to; the reader owns what it read, until it reads on.
  * Threads: one at a time.
  */
-#ifndef ISO_VERDICT_REPORTED_H
-#define ISO_VERDICT_REPORTED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -163,5 +162,3 @@ struct iso_json *iso_reported_json(struct iso_reported_reader *reader);
 
 /* The object at the cursor, a verdict or one violation by itself. False: an error, or the sink ended it. */
 bool iso_reported_read(struct iso_reported_reader *reader, struct iso_reported_object *object);
-
-#endif

@@ -10,8 +10,7 @@
  *     "\x02before-start"    what stood there before the stream began; the read lowest in position says what it was
  *     "\x02initial"         the same, and a row of a snapshot may still say it
  */
-#ifndef ISO_VERDICT_UNJUDGED_H
-#define ISO_VERDICT_UNJUDGED_H
+#pragma once
 
 #include "base/text.h"
 #include "iso/verdict.h"
@@ -41,5 +40,3 @@ iso_atom iso_value_unknown(struct iso_atoms *atoms, enum iso_unjudged reason);
  * values of other JSON types, null left aside. False where one of them is no object. */
 bool iso_rows_cannot_compare(const struct iso_atoms *one_of, iso_atom one, const struct iso_atoms *other_of,
                              iso_atom other);
-
-#endif

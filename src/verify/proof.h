@@ -3,8 +3,7 @@
  *
  * Ownership: a checker owns its copies. Threads: one at a time.
  */
-#ifndef ISO_VERIFY_PROOF_H
-#define ISO_VERIFY_PROOF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ bool iso_proof_learn(struct iso_proof *proof, const int *literals, uint32_t coun
 
 /* The clauses contradict one another. */
 bool iso_proof_is_closed(const struct iso_proof *proof);
-
-#endif

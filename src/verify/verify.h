@@ -3,8 +3,7 @@
  * Accept: the events are replayed against plain state, in linear time. Reject: a finding is looked up; lemmas
  * go through a clause checker, one after another. include/iso/evidence.h says why evidence is enough.
  */
-#ifndef ISO_VERIFY_H
-#define ISO_VERIFY_H
+#pragma once
 
 #include "iso/evidence.h"
 
@@ -12,5 +11,3 @@ enum iso_verification { ISO_CONFIRMED, ISO_REFUSED /* `error` says where it fail
 
 enum iso_verification iso_verify(const struct iso_history *history, const struct iso_evidence *evidence,
                                  struct iso_error *error);
-
-#endif

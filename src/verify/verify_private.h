@@ -1,6 +1,5 @@
 /* What the files of this module share. */
-#ifndef ISO_VERIFY_PRIVATE_H
-#define ISO_VERIFY_PRIVATE_H
+#pragma once
 
 #include "base/memory.h"
 #include "verify/verify.h"
@@ -104,5 +103,3 @@ bool clauses_assume(struct clauses *clauses, int literal);
 void clauses_undo(struct clauses *clauses);
 bool clauses_true(const struct clauses *clauses, int literal);
 bool clauses_contradiction(const struct clauses *clauses); /* at the root, or since the last undo */
-
-#endif

@@ -1,8 +1,7 @@
 /* Reads that may have seen one of several writers, as the solver's variables: one for each read and candidate, "it saw this
  * one". Variables are numbered from 1.
  */
-#ifndef ISO_WEAK_CHOICES_H
-#define ISO_WEAK_CHOICES_H
+#pragma once
 
 #include "solver/solver.h"
 #include "weak/weak_private.h"
@@ -33,5 +32,3 @@ struct iso_literal weak_choices_literal(const struct weak_choices *choices, int 
 
 /* How many rounds there are before it is undecided. */
 uint32_t weak_choices_rounds(const struct weak *weak);
-
-#endif

@@ -2,8 +2,7 @@
  * earlier one. What holds in every order costs nothing, what rests on a choice or on the order as it is costs one: the
  * cheapest way is found from its end, among what stands between the two in the order.
  */
-#ifndef ISO_WEAK_WAYS_H
-#define ISO_WEAK_WAYS_H
+#pragma once
 
 #include "weak/weak_private.h"
 
@@ -44,5 +43,3 @@ void ways_renew(struct ways *ways, uint32_t bonds);
 
 /* From a transaction to one behind it. False: there is none. */
 bool ways_find(struct ways *ways, uint32_t from, uint32_t to, enum way_rule rule);
-
-#endif

@@ -4,8 +4,7 @@
  * stand by transaction. A *chain* is a session's committed transactions; one of unknown outcome is a chain of its own,
  * behind what its session did before it.
  */
-#ifndef ISO_WEAK_PRIVATE_H
-#define ISO_WEAK_PRIVATE_H
+#pragma once
 
 #include <string.h>
 
@@ -201,5 +200,3 @@ void weak_order_forget(struct weak *weak);
 
 /* True once the time is up or memory short. */
 bool weak_must_stop(struct weak *weak);
-
-#endif

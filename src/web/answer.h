@@ -13,8 +13,7 @@
  * caller's lock. At most ISO_WEB_LINES lines are kept and ISO_WEB_LINE_BYTES together, numbered from 1. First to go are
  * those of verdicts that were retracted, or that a later line tells anew; then tentative ones; then the oldest.
  */
-#ifndef ISO_WEB_ANSWER_H
-#define ISO_WEB_ANSWER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ void iso_web_state_add(struct iso_web_state *state, const char *line, size_t len
 
 void iso_web_answer(const struct iso_web_state *state, const struct iso_web_rules *rules, uint64_t now,
                     const struct iso_web_request *request, struct iso_web_answer *answer);
-
-#endif

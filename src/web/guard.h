@@ -6,8 +6,7 @@
  * address, or an IPv6 network of 64 bits, or all that is neither. It knows descriptors, and closes none: their owner
  * sees them end. Time is passed in. Threads: one at a time.
  */
-#ifndef ISO_WEB_GUARD_H
-#define ISO_WEB_GUARD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ void guard_end(struct guard *guard, int descriptor);
 
 /* Ends those that are older than the deadline. Returns in how many milliseconds to look again. */
 uint64_t guard_look(struct guard *guard, uint64_t now);
-
-#endif

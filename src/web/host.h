@@ -5,8 +5,7 @@
  * that are given. Addresses are all well, for no page can make one mean another machine: probes of Kubernetes ask by
  * the pod's. So is a request without Host, which no browser sends. Threads: any.
  */
-#ifndef ISO_WEB_HOST_H
-#define ISO_WEB_HOST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ void iso_web_names_release(struct iso_web_names *names);
 
 /* `host`: the header's value, NAME or ADDRESS, with or without port; NULL: none was sent. */
 bool iso_web_names_allow(const struct iso_web_names *names, const char *host);
-
-#endif

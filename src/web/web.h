@@ -7,8 +7,7 @@
  *
  * Threads: new, publish, add and free are the checker's; answers are given on the server's own.
  */
-#ifndef ISO_WEB_WEB_H
-#define ISO_WEB_WEB_H
+#pragma once
 
 #include "iso/error.h"
 #include "web/answer.h"
@@ -37,5 +36,3 @@ void iso_web_publish(struct iso_web *web, struct iso_metrics *metrics, bool read
 
 /* A verdict line was emitted. */
 void iso_web_add(struct iso_web *web, const char *line, size_t length);
-
-#endif
