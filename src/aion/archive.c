@@ -1,4 +1,3 @@
-#include "aion/archive.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* Batches of parts: columns that grow. */
-#include <assert.h>
 #include <string.h>
 
 #include "aion/batch.h"

@@ -1,6 +1,5 @@
 /* A finished history through the online engine, in the order of its file. */
 #include <assert.h>
-#include <string.h>
 
 #include "aion/held.h"
 #include "base/clock.h"

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "aion/dedup.h"
-#include "base/hash.h"
 #include "base/memory.h"
 #include "base/slots.h"
 

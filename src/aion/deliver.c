@@ -1,5 +1,4 @@
 /* From the shards' findings to the caller's events. */
-#include <string.h>
 
 #include "aion/engine_private.h"
 

@@ -2,7 +2,6 @@
 #include "aion/held.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "history/copy.h"

@@ -16,7 +16,6 @@
  */
 #include "aion/record.h"
 #include "base/fetch.h"
-#include "base/memory.h"
 
 static void compact_record(void *owner, struct iso_spill_record *record)
 {

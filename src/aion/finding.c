@@ -2,8 +2,6 @@
 #include "aion/shard_private.h"
 #include "base/memory.h"
 
-#include <string.h>
-
 struct aion_finding *aion_finding_new(struct iso_aion_shard *shard, enum aion_finding_what what, uint32_t key)
 {
     ISO_GROW(shard->findings.list, shard->findings.count, shard->findings.capacity);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/archive.h"
 #include "base/cell_key.h"
 #include "base/memory.h"
 #include "base/number_map.h"

@@ -4,7 +4,6 @@
 
 #include "aion/shard_private.h"
 #include "base/sorted.h"
-#include "verdict/unjudged.h"
 
 /* ---- moments ---- */
 

@@ -2,10 +2,8 @@
 #include "aion/shard_private.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/memory.h"
-#include "verdict/unjudged.h"
 
 static struct aion_observed *observed_of(struct aion_pending *subject)
 {

@@ -1,6 +1,5 @@
 /* External reads: judged when they come, kept while a late version may change the verdict, judged again then.
  */
-#include <assert.h>
 
 #include "aion/shard_private.h"
 #include "base/memory.h"

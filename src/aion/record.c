@@ -1,7 +1,5 @@
 #include "aion/record_private.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 
 /* ---- writing ---- */

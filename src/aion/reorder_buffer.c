@@ -8,7 +8,6 @@
  * last of its parts has gone, which is bounded as each wait is.
  */
 #include <assert.h>
-#include <string.h>
 
 #include "aion/shard_private.h"
 #include "base/memory.h"

@@ -9,7 +9,6 @@
 #include <assert.h>
 
 #include "aion/shard_private.h"
-#include "base/cell_key.h"
 #include "base/hash.h"
 #include "base/memory.h"
 

@@ -2,7 +2,6 @@
 #include "aion/shard_private.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/fetch.h"
 #include "base/memory.h"

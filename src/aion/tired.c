@@ -8,7 +8,6 @@
  *
  * Of reads at SER the time stays, in the key's `idle`: transactions at one cts still have to hear of each other (tie.c).
  */
-#include <assert.h>
 
 #include "aion/shard_private.h"
 

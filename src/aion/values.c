@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "aion/pool.h"
 #include "base/cell_key.h"
 #include "base/hash.h"
 #include "base/memory.h"

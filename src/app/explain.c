@@ -1,5 +1,4 @@
 /* `isochron explain`: a verdict that was found before, as arguments. */
-#include <string.h>
 
 #include "app/commands.h"
 #include "app/explanation.h"

@@ -1,7 +1,5 @@
 #include "base/cell_key.h"
 
-#include <string.h>
-
 static bool is_special(char byte)
 {
     return byte == '%' || byte == '/' || byte == ',' || byte == ISO_CELL_MARK;

@@ -1,7 +1,5 @@
 #include "base/radix.h"
 
-#include <string.h>
-
 enum { DIGIT_BITS = 11, DIGIT_VALUES = 1 << DIGIT_BITS };
 
 /* The smallest and the largest key; true if they are in order already. */

@@ -1,9 +1,7 @@
 #include "benchmark/arrivals.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "iso/verdict.h"
 #include "base/memory.h"
 
 /* ---- the order of commits ---- */

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "iso/verdict.h"
 #include "measure/median.h"
 
 enum { VALUE_LIMIT = 64, VALUES_LIMIT = 256 };

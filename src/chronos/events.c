@@ -4,7 +4,6 @@
  * the bit that would tell them apart. Aborted and unknown transactions have no events. At SI a transaction
  * with operation times of its own has no read event: its operations become extras (extras.c).
  */
-#include <string.h>
 
 #include "base/parallel.h"
 #include "base/radix.h"

@@ -1,5 +1,4 @@
 /* EXT on lists: which element of the prefix that was read should not be there, or is missing. */
-#include <string.h>
 
 #include "base/sorted.h"
 #include "chronos/explain_private.h"

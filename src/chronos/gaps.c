@@ -1,8 +1,5 @@
 #include "chronos/gaps.h"
 
-#include <string.h>
-
-#include "base/memory.h"
 #include "base/sorted.h"
 #include "chronos/chronos_private.h"
 

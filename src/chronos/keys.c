@@ -1,5 +1,4 @@
 /* The state of keys before the first event: initial values, initial lists, nobody open. */
-#include <string.h>
 
 #include "chronos/chronos_private.h"
 

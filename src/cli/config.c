@@ -1,7 +1,6 @@
 /* Options from configuration files and from the environment, and all of them printed with their origins. */
 #define _GNU_SOURCE
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,3 @@
-#include "database/database.h"
 
 #include <string.h>
 #include <sys/socket.h>

@@ -1,4 +1,3 @@
-#include "draw/layout.h"
 
 #include "base/memory.h"
 #include "draw/layout_private.h"

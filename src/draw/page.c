@@ -1,7 +1,6 @@
 #include "draw/page.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/memory.h"
 #include "base/number_map.h"
 #include "history/index.h"
 #include "evidence/evidence.h"

@@ -1,7 +1,6 @@
 #include "explain/argument_private.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"

@@ -10,8 +10,6 @@
  */
 #pragma once
 
-#include <stdarg.h>
-
 #include "explain/argument.h"
 #include "explain/value_text.h"
 

@@ -1,4 +1,3 @@
-#include "explain/brief.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

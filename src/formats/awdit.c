@@ -1,7 +1,6 @@
 /* AWDIT's test text: `w KEY VALUE` or `r KEY VALUE` a line; a line of dashes ends a transaction, one of equals signs a
  * session. Empty pieces do not count. Every key starts at 0 unless somebody writes 0 to it.
  */
-#include <string.h>
 
 #include "formats/format_private.h"
 

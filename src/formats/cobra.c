@@ -6,13 +6,11 @@
  * there the value hash is the value. Initial and null reads read *absent*; so do reads of a deleted key.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/memory.h"
 #include "formats/format_private.h"
-#include "bytes/whole_file.h"
 
 #define INITIAL 0xbebeebeeu
 #define NULL_READ 0xdeadbeefu

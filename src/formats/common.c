@@ -1,6 +1,5 @@
 /* What the readers of history formats share. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "formats/format_private.h"

@@ -6,11 +6,8 @@
  * something never committed. Failed reads say nothing and are dropped.
  */
 #include <stdio.h>
-#include <string.h>
 
-#include "base/memory.h"
 #include "formats/format_private.h"
-#include "bytes/whole_file.h"
 
 enum { EVENT_BYTES = 18, HEADER_NUMBERS = 5, TEXTS = 3 };
 

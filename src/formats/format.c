@@ -1,12 +1,9 @@
 #define _GNU_SOURCE
-#include "formats/format.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 #include "formats/format_private.h"
 #include "bytes/input.h"
-#include "bytes/whole_file.h"
 
 static bool is_blank(char byte)
 {

@@ -3,8 +3,6 @@
  * history model's terms where it is read; each file's head says how. */
 #pragma once
 
-#include <string.h>
-
 #include "base/json.h"
 #include "formats/format.h"
 #include "bytes/whole_file.h"

@@ -9,7 +9,6 @@
  * that is what they are, but for a run that a piece's end has cut; else the history is put together anew at the end.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/bytes.h"
 #include "base/memory.h"

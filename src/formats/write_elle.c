@@ -3,7 +3,6 @@
  * its own. The order of lines is that of the history's input, which says nothing about real time.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "formats/plain.h"

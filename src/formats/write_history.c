@@ -1,8 +1,6 @@
 #include "history/gtid.h"
-#include "formats/write_history.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"

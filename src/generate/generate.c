@@ -1,4 +1,3 @@
-#include "generate/generate.h"
 
 #include <inttypes.h>
 #include <stdio.h>

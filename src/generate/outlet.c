@@ -1,6 +1,5 @@
 /* Transactions on their way out: kept until their turn comes, put into blocks, used again. */
 #include <assert.h>
-#include <string.h>
 
 #include "generate/generate_private.h"
 

@@ -1,10 +1,8 @@
 /* Building a history, one transaction and operation after another. */
-#include "iso/history.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "history/history_private.h"
 #include "history/index.h"
 

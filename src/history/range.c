@@ -1,6 +1,5 @@
 /* Row sets: a range of keys, the rows that were found, and all the others, which were found to be absent. */
 #define _GNU_SOURCE
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

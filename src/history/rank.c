@@ -2,7 +2,6 @@
  * Scalars stay as they are unless the largest 64-bit number is among them: engines need one number above all
  * timestamps. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "history/history_private.h"
 

@@ -1,5 +1,4 @@
 /* Repeats: transactions that stand in the input again, word for word. */
-#include <assert.h>
 #include <string.h>
 
 #include "base/number_map.h"

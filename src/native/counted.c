@@ -1,7 +1,5 @@
 #include "native/counted.h"
 
-#include <string.h>
-
 #include "native/native_private.h"
 #include "native/watermark.h"
 

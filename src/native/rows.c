@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "history/index.h"
 #include "native/native_private.h"
 
 bool native_read_bound(struct iso_native *native, const char *what, struct iso_history *history, iso_atom *bound)

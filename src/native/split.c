@@ -1,7 +1,5 @@
 #include "native/split.h"
 
-#include <string.h>
-
 #include "base/bytes.h"
 
 enum { BLOCK = 64 };

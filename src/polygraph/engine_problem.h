@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <string.h>
-
 #include "base/numbers.h"
 #include "iso/polygraph.h"
 

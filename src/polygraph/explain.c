@@ -5,7 +5,6 @@
  * in the order of their numbers.
  */
 #include "polygraph/explain.h"
-#include "base/hash.h"
 
 #include <assert.h>
 

@@ -1,7 +1,6 @@
 #include "polygraph/topological.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/numbers.h"
 #include "iso/history.h"

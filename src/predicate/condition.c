@@ -1,8 +1,6 @@
 /* A condition's constants by the types of their columns, and the condition of a row. */
-#include "predicate/condition.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "predicate/condition_private.h"

@@ -1,7 +1,6 @@
 #include "prove/induct.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"

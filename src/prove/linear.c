@@ -1,7 +1,5 @@
 #include "prove/linear.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 
 enum { FALSE_TERM, TRUE_TERM, ITEMS = 96, WORK = 4000 };

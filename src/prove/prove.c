@@ -1,12 +1,10 @@
 #include "prove/prove.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "iso/error.h"
 #include "prove/induct.h"
 #include "prove/solve.h"
 

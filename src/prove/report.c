@@ -1,8 +1,5 @@
 #include "prove/report.h"
 
-#include "base/memory.h"
-#include "prove/schedule.h"
-
 void iso_prove_put_scope(const struct iso_prove_program *program, struct iso_text *text)
 {
     uint32_t count = program->instances.count;

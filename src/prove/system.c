@@ -1,4 +1,3 @@
-#include "prove/system.h"
 
 #include <assert.h>
 #include <string.h>

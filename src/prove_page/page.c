@@ -1,7 +1,5 @@
 #include "prove_page/page.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 #include "draw/drawing.h"
 #include "draw/escape.h"

@@ -1,5 +1,4 @@
 /* Comments that begin with `--@`: what runs, what must hold, what is passed over. */
-#include <stdio.h>
 #include <string.h>
 
 #include "prove_sql/lower_private.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/shown.h"
-#include "base/text.h"
 #include "prove/schedule.h"
 #include "prove_sql/lower_private.h"
 

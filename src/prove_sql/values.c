@@ -1,5 +1,4 @@
 /* Expressions that fold what is known already, and values of SQL: with NULL and what fails. */
-#include <assert.h>
 #include <string.h>
 
 #include "prove_sql/lower_private.h"

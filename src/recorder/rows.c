@@ -1,5 +1,4 @@
 /* Rows with their cells, and queries: what several columns or several rows say in one operation. */
-#include <string.h>
 
 #include "recorder/session.h"
 

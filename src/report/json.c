@@ -1,5 +1,4 @@
 /* A verdict of timestamps as JSON. */
-#include "report/report.h"
 
 #include <string.h>
 

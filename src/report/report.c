@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "base/memory.h"
 #include "history/snapshot.h"
 
 /* A snapshot with thousands of transactions in progress is cut; its ends distinguish it. */

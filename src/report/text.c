@@ -1,4 +1,3 @@
-#include "report/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
  * It finds too many rows rather than too few: what versions are forgotten leaves its rows here, until the index is thrown away
  * for having more of them than rows four times over. Loose are rows whose cell may be unknown while the row is there, and
  * those with values that have no hash. A NULL equals nothing. */
-#include <string.h>
 
 #include "rowsets/rowsets_private.h"
 

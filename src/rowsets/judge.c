@@ -1,8 +1,6 @@
 /* One query, once its moment is past. */
 #define _GNU_SOURCE
-#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/sorted.h"
 #include "rowsets/judge_private.h"

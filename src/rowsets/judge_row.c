@@ -1,7 +1,6 @@
 /* One row as a query had to see it: versions below its bound, the transaction's own writes over them, and what
  * transactions of unknown outcome may have put in their place. */
 #define _GNU_SOURCE
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,4 @@
-#include "rowsets/rowsets.h"
 
-#include <string.h>
 
 #include "base/index.h"
 #include "rowsets/rowsets_private.h"

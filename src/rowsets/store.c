@@ -1,5 +1,4 @@
 /* Tables, their rows, and the versions of each row and cell. */
-#include <assert.h>
 #include <string.h>
 
 #include "rowsets/rowsets_private.h"

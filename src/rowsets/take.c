@@ -1,10 +1,8 @@
 /* From a history's transactions to versions and queries. */
-#include <assert.h>
 #include <string.h>
 
 #include "base/cell_key.h"
 #include "base/fetch.h"
-#include "base/sorted.h"
 #include "history/moment.h"
 #include "rowsets/rowsets_private.h"
 #include "verdict/unjudged.h"

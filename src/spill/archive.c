@@ -1,8 +1,6 @@
 /* A store with a name as part of an archive. */
 #include <assert.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -1,6 +1,5 @@
 #include "sql/sql.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

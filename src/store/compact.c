@@ -1,7 +1,6 @@
 /* What a state directory holds and nothing needs. */
 #define _GNU_SOURCE
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

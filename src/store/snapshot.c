@@ -6,14 +6,12 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fault.h"
-#include "base/memory.h"
 #include "store/store_private.h"
 
 /* Exit status of a child that could not write; below it, the errno is lost to the parent but stands on stderr. */

@@ -1,9 +1,7 @@
 /* The directory, its lock, and reading what it holds. */
 #define _GNU_SOURCE
-#include "store/store.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

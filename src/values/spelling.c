@@ -1,4 +1,3 @@
-#include "values/spelling.h"
 
 #include <assert.h>
 #include <strings.h>

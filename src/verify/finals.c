@@ -1,5 +1,4 @@
 /* Final writes, sorted: who left a value in a register, or appended an element to a list. */
-#include <assert.h>
 #include <stdlib.h>
 
 #include "base/sorted.h"

@@ -3,8 +3,6 @@
  * A transaction of unknown outcome counts as if it had committed: it constrains nothing but the reads of what
  * it wrote (it may come last of all), so if any order explains the history, one does that has it in.
  */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/index.h"

@@ -2,7 +2,6 @@
 
 #include <limits.h>
 
-#include "base/memory.h"
 #include "verify/verify_private.h"
 
 struct iso_proof {

@@ -1,5 +1,4 @@
 /* The route: an order, a sweep, what broke as constraints, and again. */
-#include "iso/weak.h"
 
 #include "base/clock.h"
 #include "weak/weak_private.h"

@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <string.h>
-
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "iso/weak.h"
