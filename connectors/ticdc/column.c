@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "connectors/ticdc/ticdc_private.h"
 
@@ -103,11 +104,25 @@ void ticdc_set_bytes(struct iso_cell *cell, const void *bytes, size_t size)
     cell->length = (uint32_t)size;
 }
 
+void ticdc_set_moment(struct ticdc *ticdc, struct iso_cell *cell, struct iso_json_text zone, struct iso_json_text text)
+{
+    char *room = ticdc_room(ticdc, text.length + 1);
+    bool zeros = text.length >= 4 && !memcmp(text.at, "0000", 4);
+    memcpy(room, text.at, text.length);
+    if (ISO_PAYLOAD_IS(zone, "UTC") && !ticdc->one_zone && !zeros)
+        room[text.length++] = 'Z';
+    ticdc_set_text(cell, TICDC_TEXT, (struct iso_json_text){room, text.length});
+}
+
 char *ticdc_room(struct ticdc *ticdc, size_t size)
 {
-    char *room = ticdc->bytes.bytes + ticdc->bytes.used; /* reserved when the message came */
-    ticdc->bytes.used += size;
-    return room;
+    struct iso_text *bytes = &ticdc->bytes; /* reserved when the message came: enough but for what becomes longer */
+    if (bytes->capacity - bytes->used < size) {
+        ISO_GROW(ticdc->blocks, ticdc->block_count, ticdc->block_capacity);
+        return ticdc->blocks[ticdc->block_count++] = iso_allocate(size);
+    }
+    bytes->used += size;
+    return bytes->bytes + bytes->used - size;
 }
 
 bool ticdc_set_base64(struct ticdc *ticdc, struct iso_cell *cell, struct iso_json_text text, bool is_text)

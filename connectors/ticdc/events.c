@@ -246,40 +246,23 @@ static enum iso_status add_with_cells(struct ticdc *ticdc, const struct ticdc_ch
     return ISO_OK;
 }
 
-/* A row of a table whose rows cannot be told apart: none of it is covered. */
-static void pass_over(struct ticdc *ticdc, const struct iso_message *message, const struct iso_row_name *table,
-                      const char *reason, struct iso_events *events)
-{
-    struct iso_event event = iso_event_of(message, ISO_EVENT_IGNORED);
-    event.reason = reason;
-    event.table = table->atom;
-    ticdc_leave_out(ticdc, table->name);
-    iso_events_add(events, &event);
-}
-
-enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *message, const struct ticdc_change *change,
-                              struct iso_events *events, struct iso_error *error)
+/* The change of a row whose key is known; `change` is the caller's own. */
+static enum iso_status add_row(struct ticdc *ticdc, const struct iso_message *message, struct ticdc_change *change,
+                               const struct iso_row_name *table, struct iso_events *events, struct iso_error *error)
 {
     struct iso_atoms *atoms = &events->block.atoms;
     iso_atom key = ISO_ABSENT, old_key = ISO_ABSENT;
-    if (!change->table.length || (!change->has_now && !change->has_old))
-        return refuse_row(error, change, "a row without its table or its columns", change->table);
-    const struct iso_row_name *table = iso_row_names_find(&ticdc->names, atoms, change->database, change->table);
-    if (change->has_now && change->has_old && change->old_is_partial)
-        complete_old(ticdc);
-    const char *unknown = is_marker(ticdc, table) ? NULL : ticdc_settle_key(ticdc, change, table->name);
-    if (unknown) {
-        pass_over(ticdc, message, table, unknown, events);
-        return ISO_OK;
-    }
     if (change->has_now && take_key(ticdc, change, table, &ticdc->now, atoms, &key, error) != ISO_OK)
         return error->status;
     if (change->has_now && change->has_old && has_last_key(ticdc, &ticdc->old))
         old_key = key;
     else if (change->has_old && take_key(ticdc, change, table, &ticdc->old, atoms, &old_key, error) != ISO_OK)
         return error->status;
-    struct iso_event *event = start_row(events, message, change, table->atom, change->has_now ? key : old_key);
+    change->is_lossy |= ticdc_lose_zones(ticdc, change);
     ticdc_note_types(ticdc, table->name, change->has_now ? &ticdc->now : &ticdc->old);
+    if (change->is_lossy && change->has_now)
+        ticdc_tell_lost(ticdc, message, table, events);
+    struct iso_event *event = start_row(events, message, change, table->atom, change->has_now ? key : old_key);
     if (is_marker(ticdc, table)) {
         iso_marker_take_row(&ticdc->marker, change->has_now ? &ticdc->now : NULL, atoms, event);
         return ISO_OK;
@@ -299,5 +282,24 @@ enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *mes
         return error->status;
     if (change->has_now && change->has_old && key != old_key)
         split_move(events, old_key);
+    return ISO_OK;
+}
+
+enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *message, const struct ticdc_change *change,
+                              struct iso_events *events, struct iso_error *error)
+{
+    struct ticdc_change own = *change;
+    if (!change->table.length || (!change->has_now && !change->has_old))
+        return refuse_row(error, change, "a row without its table or its columns", change->table);
+    const struct iso_row_name *table =
+        iso_row_names_find(&ticdc->names, &events->block.atoms, change->database, change->table);
+    if (change->has_now && change->has_old && change->old_is_partial)
+        complete_old(ticdc);
+    const char *unknown = is_marker(ticdc, table) ? NULL : ticdc_settle_key(ticdc, change, table->name);
+    if (!unknown)
+        unknown = ticdc_key_in_zone(ticdc, change->has_now ? &ticdc->now : &ticdc->old);
+    if (!unknown)
+        return add_row(ticdc, message, &own, table, events, error);
+    ticdc_leave_out(ticdc, message, table, unknown, events);
     return ISO_OK;
 }

@@ -143,25 +143,3 @@ const char *ticdc_settle_key(struct ticdc *ticdc, const struct ticdc_change *cha
     uint64_t at = change->has_commit ? change->commit_ts : UINT64_MAX;
     return take_schema(ticdc, ticdc_tables_at(&ticdc->known, change->database, change->table, at));
 }
-
-/* ---- tables that are passed over ---- */
-
-bool ticdc_is_left_out(const struct ticdc *ticdc, const char *table, size_t length)
-{
-    const struct iso_text *names = &ticdc->left_out;
-    for (size_t at = 0; at < names->used;) {
-        size_t end = at + strlen(names->bytes + at);
-        if (end - at == length && !memcmp(names->bytes + at, table, length))
-            return true;
-        at = end + 1;
-    }
-    return false;
-}
-
-void ticdc_leave_out(struct ticdc *ticdc, struct iso_json_text table)
-{
-    if (ticdc_is_left_out(ticdc, table.at, table.length))
-        return;
-    iso_text_put_bytes(&ticdc->left_out, table.at, table.length);
-    iso_text_put_bytes(&ticdc->left_out, "", 1);
-}

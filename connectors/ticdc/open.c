@@ -142,10 +142,12 @@ static bool apply_type(struct ticdc *ticdc, struct iso_cell *cell, const struct 
             ticdc_set_text(cell, column->type == 4 ? TICDC_FLOAT : TICDC_DOUBLE,
                            (struct iso_json_text){cell->text, cell->length});
         return is_number;
+    case 7:
+        cell->value.kind = ISO_VALUE_INSTANT;
+        return cell->kind == ISO_CELL_TEXT;
     case 6:
         return false;
     case 0:
-    case 7:
     case 10:
     case 11:
     case 12:

@@ -275,20 +275,25 @@ static void read_member(struct ticdc *ticdc, struct simple *simple, enum member 
 static bool take_timestamp(struct ticdc *ticdc, struct iso_cell *cell)
 {
     struct iso_json *json = &ticdc->key_json;
-    struct iso_json_text name, value = {NULL, 0};
+    struct iso_json_text name, value = {NULL, 0}, zone = {"", 0};
+    char *at = ticdc_room(ticdc, cell->length);
     iso_json_start(json, cell->text, cell->length); /* inside the payload, so that padding follows */
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
-        if (ISO_PAYLOAD_IS(name, "value"))
-            iso_json_string(json, &value);
-        else
+        struct iso_json_text *into = ISO_PAYLOAD_IS(name, "value")      ? &value
+                                     : ISO_PAYLOAD_IS(name, "location") ? &zone
+                                                                        : NULL;
+        if (!into) {
             iso_json_skip(json);
+        } else if (iso_json_string(json, into)) { /* the scanner's text may be its own, until the next one */
+            memcpy(at, into->at, into->length);
+            into->at = at;
+            at += into->length;
+        }
     }
     if (json->code != ISO_JSON_FINE || !value.at)
         return false;
-    char *room = ticdc_room(ticdc, value.length); /* the scanner's text may be its own, until the next timestamp */
-    memcpy(room, value.at, value.length);
-    ticdc_set_text(cell, TICDC_TEXT, (struct iso_json_text){room, value.length});
+    ticdc_set_moment(ticdc, cell, zone, value);
     return true;
 }
 

@@ -89,7 +89,7 @@ static struct ticdc_table *read_schema(struct iso_avro_cursor *cursor)
 
 /* ---- rows ---- */
 
-static void read_value(struct iso_avro_cursor *cursor, struct iso_cell *cell)
+static void read_value(struct ticdc *ticdc, struct iso_avro_cursor *cursor, struct iso_cell *cell)
 {
     struct iso_json_text run;
     int64_t number;
@@ -117,8 +117,8 @@ static void read_value(struct iso_avro_cursor *cursor, struct iso_cell *cell)
         ticdc_set_bytes(cell, run.at, run.length);
         break;
     case 6:
-        iso_avro_run(cursor); /* the time zone, one for the changefeed */
-        ticdc_set_text(cell, TICDC_TEXT, iso_avro_string(cursor));
+        run = iso_avro_string(cursor);
+        ticdc_set_moment(ticdc, cell, run, iso_avro_string(cursor));
         break;
     default:
         ticdc_set_integer(cell, (uint64_t)iso_avro_long(cursor), false);
@@ -126,7 +126,7 @@ static void read_value(struct iso_avro_cursor *cursor, struct iso_cell *cell)
 }
 
 /* A map, or null. */
-static bool read_row(struct iso_avro_cursor *cursor, struct iso_row *row)
+static bool read_row(struct ticdc *ticdc, struct iso_avro_cursor *cursor, struct iso_row *row)
 {
     iso_row_clear(row);
     if (!is_present(cursor))
@@ -134,7 +134,7 @@ static bool read_row(struct iso_avro_cursor *cursor, struct iso_row *row)
     for (uint64_t count; (count = iso_avro_block(cursor)) && !cursor->expected;)
         while (count-- && !cursor->expected) {
             struct iso_json_text name = iso_avro_string(cursor);
-            read_value(cursor, iso_row_add(row, name.at, name.length));
+            read_value(ticdc, cursor, iso_row_add(row, name.at, name.length));
         }
     return true;
 }
@@ -199,8 +199,8 @@ static void read_dml(struct ticdc *ticdc, struct iso_avro_cursor *cursor, struct
         iso_avro_long(cursor);
         iso_avro_long(cursor);
     }
-    simple->has_data = read_row(cursor, &ticdc->now);
-    simple->has_old = read_row(cursor, &ticdc->old);
+    simple->has_data = read_row(ticdc, cursor, &ticdc->now);
+    simple->has_old = read_row(ticdc, cursor, &ticdc->old);
 }
 
 static void read_message(struct ticdc *ticdc, struct iso_avro_cursor *cursor, struct simple *simple)

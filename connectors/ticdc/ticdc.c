@@ -43,6 +43,9 @@ static void destroy(struct iso_decoder *decoder)
     iso_payload_release(&ticdc->unpacked);
     iso_payload_release(&ticdc->unpacked_key);
     iso_text_release(&ticdc->bytes);
+    while (ticdc->block_count)
+        iso_free(ticdc->blocks[--ticdc->block_count]);
+    iso_free(ticdc->blocks);
     iso_row_release(&ticdc->now);
     iso_row_release(&ticdc->old);
     iso_row_release(&ticdc->keys);
@@ -52,7 +55,7 @@ static void destroy(struct iso_decoder *decoder)
     iso_cells_release(&ticdc->cells);
     ticdc_tables_release(&ticdc->known);
     ticdc_types_release(ticdc);
-    iso_text_release(&ticdc->left_out);
+    iso_text_release(&ticdc->told);
     iso_free(ticdc->key_option);
     iso_free(ticdc->value);
     iso_free(ticdc->tables);
@@ -85,6 +88,7 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     ticdc->key_option = copy_text(options->key);
     ticdc->identity = options->identity;
     ticdc->unreported = options->unreported;
+    ticdc->one_zone = options->one_zone;
     iso_marker_init(&ticdc->marker, options->marker);
     iso_cells_init(&ticdc->cells, options->cells);
     ticdc->decoder.cells = ticdc->names.marks = ticdc->cells.on;
@@ -123,6 +127,8 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
         return iso_error_set(error, ISO_BAD_INPUT, "a message of more than %d bytes", TICDC_PAYLOAD_MAX);
     if (unpack(ticdc, &plain, error) != ISO_OK)
         return error->status;
+    while (ticdc->block_count)
+        iso_free(ticdc->blocks[--ticdc->block_count]);
     ticdc->bytes.used = 0;
     iso_text_reserve(&ticdc->bytes, (size_t)plain.payload.size + plain.key.size + 64);
     ticdc->key_count = 0;
@@ -156,9 +162,8 @@ static void archive(struct iso_decoder *decoder, struct iso_archive *archive)
     iso_cells_archive(archive, &ticdc->cells);
     ticdc_tables_archive(archive, &ticdc->known);
     ticdc_types_archive(ticdc, archive);
-    ISO_ARCHIVE_ANY(archive, "left-out", ISO_ARCHIVE_HEAP, ticdc->left_out.bytes, ticdc->left_out.used,
-                    ticdc->left_out.capacity);
-    iso_archive_expect(archive, !ticdc->left_out.used || !ticdc->left_out.bytes[ticdc->left_out.used - 1]);
+    ISO_ARCHIVE_ANY(archive, "left-out", ISO_ARCHIVE_HEAP, ticdc->told.bytes, ticdc->told.used, ticdc->told.capacity);
+    iso_archive_expect(archive, !ticdc->told.used || !ticdc->told.bytes[ticdc->told.used - 1]);
     if (ticdc->protocol->archive)
         ticdc->protocol->archive(ticdc, archive);
 }

@@ -68,9 +68,10 @@ struct ticdc {
     struct ticdc_tables known;
     uint32_t typed_count, typed_last, types_known;
     struct ticdc_typed *typed;
-    struct iso_text left_out; /* names of tables that are passed over, each with a NUL */
+    struct iso_text
+        told; /* tables that are passed over, and columns, "table#column", that lose values; NUL behind each */
     enum iso_row_identity identity;
-    bool unreported; /* the option */
+    bool unreported, one_zone; /* the options */
     struct iso_marker marker;
     struct iso_cells cells;
     enum ticdc_compression compression;
@@ -79,6 +80,8 @@ struct ticdc {
     struct iso_payload payload, key; /* with padding, for the scanners */
     struct iso_payload unpacked, unpacked_key;
     struct iso_text bytes; /* what columns decode to; does not move within a message */
+    char **blocks;         /* the same, what has no room there */
+    uint32_t block_count, block_capacity;
     struct iso_row now, old, keys, types;
     struct iso_row_names names;
     struct iso_json_shape shapes[TICDC_SHAPES];
@@ -136,8 +139,21 @@ enum iso_status ticdc_too_many_keys(struct iso_error *error);
 enum iso_status ticdc_check_key_option(const char *option, struct iso_error *error);
 /* Makes the key's columns those that identify a row of the table, in their order. NULL, or why nobody can say which. */
 const char *ticdc_settle_key(struct ticdc *ticdc, const struct ticdc_change *change, struct iso_json_text table);
-void ticdc_leave_out(struct ticdc *ticdc, struct iso_json_text table);
+
+/* ---- what cannot be judged (told.c) ---- */
+
+/* A row of the table whose rows cannot be told apart: none of it is covered. */
+void ticdc_leave_out(struct ticdc *ticdc, const struct iso_message *message, const struct iso_row_name *table,
+                     const char *reason, struct iso_events *events);
 bool ticdc_is_left_out(const struct ticdc *ticdc, const char *table, size_t length);
+
+/* Makes what the rows' texts of times mean in no zone that is known what nobody knows. Whether the new row has some. */
+bool ticdc_lose_zones(struct ticdc *ticdc, const struct ticdc_change *change);
+/* Tells of each column of the new row that lost its value, once. */
+void ticdc_tell_lost(struct ticdc *ticdc, const struct iso_message *message, const struct iso_row_name *table,
+                     struct iso_events *events);
+/* Why rows cannot be told apart by the key's texts, or NULL. */
+const char *ticdc_key_in_zone(const struct ticdc *ticdc, const struct iso_row *row);
 
 /* ---- columns (column.c) ---- */
 
@@ -153,6 +169,9 @@ static inline void ticdc_set_integer(struct iso_cell *cell, uint64_t bits, bool 
     cell->bits = bits;
     cell->negative = negative && bits;
 }
+
+/* A text of a time in the zone; "UTC" becomes a Z behind it. */
+void ticdc_set_moment(struct ticdc *ticdc, struct iso_cell *cell, struct iso_json_text zone, struct iso_json_text text);
 
 /* Room for `size` bytes that stay where they are until the next message. */
 char *ticdc_room(struct ticdc *ticdc, size_t size);

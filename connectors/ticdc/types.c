@@ -21,7 +21,7 @@ static const struct type types[] = {
     {"real", TICDC_DOUBLE, ISO_VALUE_DOUBLE},     {"binary", TICDC_BYTES, ISO_VALUE_BYTES},
     {"varbinary", TICDC_BYTES, ISO_VALUE_BYTES},  {"blob", TICDC_BYTES, ISO_VALUE_BYTES},
     {"tinyblob", TICDC_BYTES, ISO_VALUE_BYTES},   {"longblob", TICDC_BYTES, ISO_VALUE_BYTES},
-    {"mediumblob", TICDC_BYTES, ISO_VALUE_BYTES},
+    {"mediumblob", TICDC_BYTES, ISO_VALUE_BYTES}, {"timestamp", TICDC_TEXT, ISO_VALUE_INSTANT},
 };
 
 static const struct type *find_type(struct iso_json_text type)

@@ -34,7 +34,7 @@ enum iso_event_type {
     ISO_EVENT_COLLECTION, /* of the END that follows: `count` of its events are of `table`, as the source names it;
                            * without one: are logical messages */
     ISO_EVENT_COLUMN,     /* not all rows of `table` have the column `key`, "table#column" */
-    ISO_EVENT_IGNORED     /* nothing to check in it: `reason` */
+    ISO_EVENT_IGNORED     /* nothing to check in it: `reason`; ISO_EVENT_EPOCH: it is told */
 };
 
 enum iso_row_operation { ISO_ROW_INSERT, ISO_ROW_UPDATE, ISO_ROW_DELETE, ISO_ROW_SNAPSHOT };
@@ -65,7 +65,9 @@ enum iso_table_change {
 #define ISO_EVENT_INCREMENTAL 0x1000u  /* ROW of a snapshot that is taken while changes stream */
 #define ISO_EVENT_UNREPORTED                                                                                           \
     0x2000u /* ROW, CELL, DROP, DELETE_IF: clients do not report what is written there (reported=no) */
-#define ISO_EVENT_EPOCH 0x4000u        /* SCHEMA: `table`'s rows have other columns, or columns of other types */
+#define ISO_EVENT_EPOCH                                                                                                \
+    0x4000u /* SCHEMA: `table`'s rows have other columns, or columns of other types. IGNORED: from here on `table` cannot  \
+             * be judged, or with a `key`, "table#column", not always that column: for `reason` */
 #define ISO_EVENT_SNAPSHOT_XID 0x8000u /* ROW of a snapshot: `position[0]` is the xid that took it */
 
 struct iso_event {
@@ -150,6 +152,7 @@ struct iso_decoder_options {
     const char *key;    /* the columns of composite keys in their index's order, "z;a", or of one table "db.t:z;a", of
                          * several with `|` between; NULL: not given */
     bool unreported;    /* clients do not report what is written to these tables (reported=no) */
+    bool one_zone;      /* texts of times that need a time zone are of the clients' (zone=same) */
     const char *marker; /* where rows say whose transaction they are (connectors/kit/marker.h); NULL: nowhere */
     const char *delimiter, *quote, *null; /* csv; NULL: "," and "\"" and "\\N"; quote "": escapes instead of quotes */
     const char *compression;              /* of payloads: "none", "gzip", "lz4", "snappy", "zstd"; NULL: none */

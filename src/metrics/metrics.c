@@ -86,7 +86,7 @@ static const struct iso_metric_row rows[ISO_METRICS] = {
          ISO_COUNTER,
          {"kind"},
          "What happened to whole tables since the process began, as often as the change stream said so: other "
-         "columns, emptied (truncated, dropped, renamed away), partly emptied, rewritten, left out; absent without "
+         "columns, emptied (truncated, dropped, renamed away), partly emptied, rewritten, left out, lossy; absent without "
          "change streams, as the next two."},
     [ISO_METRIC_SNAPSHOTS_AGAIN] =
         {"isochron_snapshots_again_total",

@@ -19,6 +19,7 @@ enum iso_table_news {
     ISO_NEWS_PARTLY,    /* a part of it was */
     ISO_NEWS_REWRITTEN, /* its values are spelt otherwise, or its rows are those of another */
     ISO_NEWS_LEFT_OUT,  /* nothing covers it from now on, for a reason */
+    ISO_NEWS_LOSSY,     /* the stream does not always say what a column of it holds, for a reason */
     ISO_TABLE_NEWS
 };
 
@@ -74,7 +75,7 @@ struct iso_pipeline_options {
     void (*on_bad)(void *context, const struct iso_message *message, const char *place, const char *reason);
     /* As on_bad, of a record that is judged and contradicts another, which arrived earlier. */
     void (*on_doubtful)(void *context, const struct iso_message *message, const char *place, const char *reason);
-    /* As often as the stream says it. `reason`: of ISO_NEWS_LEFT_OUT, else NULL; no name: all tables. */
+    /* As often as the stream says it. `reason`: of the last two, else NULL; no name: all tables. */
     void (*on_table)(void *context, const char *place, const char *table, size_t length, enum iso_table_news news,
                      const char *reason);
     void (*on_idle)(void *context, const struct iso_inputs_entry *input, bool idle);

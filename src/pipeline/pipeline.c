@@ -204,7 +204,7 @@ static void take_change(struct iso_pipeline *pipeline, const struct iso_event *e
 
 const char *iso_table_news_name(enum iso_table_news news)
 {
-    static const char *const names[] = {"columns", "emptied", "partly-emptied", "rewritten", "left-out"};
+    static const char *const names[] = {"columns", "emptied", "partly-emptied", "rewritten", "left-out", "lossy"};
     return names[news];
 }
 
@@ -212,13 +212,13 @@ static void report_table(const struct iso_pipeline *pipeline, const struct iso_e
 {
     char location[LOCATION_BYTES], buffer[ISO_ATOM_TEXT_MAX];
     size_t length = 0;
-    const char *table = event->table == ISO_ABSENT
-                            ? ""
-                            : iso_atom_text(&pipeline->batch.events.block.atoms, event->table, buffer, &length);
+    iso_atom name = news == ISO_NEWS_LOSSY ? event->key : event->table;
+    const char *table =
+        name == ISO_ABSENT ? "" : iso_atom_text(&pipeline->batch.events.block.atoms, name, buffer, &length);
     pipeline_put_location(pipeline, event->origin, location, sizeof location);
     if (pipeline->options.on_table)
         pipeline->options.on_table(pipeline->options.context, location, table, length, news,
-                                   news == ISO_NEWS_LEFT_OUT ? event->reason : NULL);
+                                   news >= ISO_NEWS_LEFT_OUT ? event->reason : NULL);
 }
 
 /* The stream names a table that has no topic yet: its rows will come. */
@@ -251,9 +251,11 @@ static void take_note(struct iso_pipeline *pipeline, const struct iso_event *eve
         report_table(pipeline, event, ISO_NEWS_COLUMNS);
     if (is_schema && has_table && event->flags & ISO_EVENT_ALONE)
         report_rewrite(pipeline, event);
-    if (!is_schema && has_table &&
-        iso_join_ask_coverage_again(pipeline->join, &pipeline->batch.events.block.atoms, event->table))
-        report_table(pipeline, event, ISO_NEWS_LEFT_OUT);
+    bool of_column = !is_schema && event->key != ISO_ABSENT, told = !is_schema && event->flags & ISO_EVENT_EPOCH;
+    if (!is_schema && has_table && !of_column)
+        told |= iso_join_ask_coverage_again(pipeline->join, &pipeline->batch.events.block.atoms, event->table);
+    if (told)
+        report_table(pipeline, event, of_column ? ISO_NEWS_LOSSY : ISO_NEWS_LEFT_OUT);
     take_change(pipeline, event, now, error);
 }
 

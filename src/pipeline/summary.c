@@ -125,7 +125,7 @@ static const char *reason_of_little(const struct iso_pipeline *pipeline, const s
         return NULL;
     if (pipeline->stats.intake.records && committed_reads(books))
         return "nothing-judged";
-    return pipeline->join ? "no-reads" : NULL;
+    return pipeline->join && !books->of[ISO_UNIT_RECORDS][ISO_BOOK_JUDGED] ? "no-reads" : NULL;
 }
 
 /* At ser a writer's reads are judged at its commit, and where an order is sought all others are part of it. */

@@ -31,6 +31,8 @@ static const struct {
                             "its keys are not judged (reason schema) until they are written again"},
     [ISO_NEWS_LEFT_OUT] = {"table cannot be judged any more", "tables cannot be judged any more",
                            "the log says why; operations on it are left out"},
+    [ISO_NEWS_LOSSY] = {"column is not always said by the stream", "columns are not always said by the stream",
+                        "the log says why, and what to set; those values are not judged (reason lossy)"},
     [APP_BAD_RECORDS] = {"message could not be read and was left out", "messages could not be read and were left out",
                          "the log says why, one by one; repair the sender, and replay --dead-letter"},
     [APP_LATE_TRANSACTIONS] = {"transaction arrived below the watermark", "transactions arrived below the watermark",

@@ -83,6 +83,8 @@ void app_remarks_table(struct app_remarks *remarks, const char *place, const cha
     copy_name(tables->latest[news], sizeof tables->latest[news], length ? table : "all", length ? length : 3);
     if (news == ISO_NEWS_LEFT_OUT)
         app_log("%.*s cannot be judged, operations on it are left out: %s (%s)", shown, table, reason, place);
+    else if (news == ISO_NEWS_LOSSY)
+        app_log("%.*s: what the stream does not say of it is not judged (lossy): %s (%s)", shown, table, reason, place);
     else if (news == ISO_NEWS_COLUMNS)
         app_log("table %.*s changed at %s: whole rows from before and after are not compared", shown, table, place);
 }

@@ -24,7 +24,7 @@ struct source {
     char *copy;  /* of the argument, cut into the rest */
     char *shown; /* the argument without secrets, for messages */
     char *kind, *topic, *format, *registry, *login, *schema, *value, *tables, *key, *marker, *groups, *reported, *lossy,
-        *xa, *collation, *cells, *compression, *delimiter, *quote, *null;
+        *zone, *xa, *collation, *cells, *compression, *delimiter, *quote, *null;
     enum iso_row_identity identity;
     bool framed, ranges;
     struct iso_text schema_text;
@@ -52,6 +52,7 @@ static char **place_of_option(struct source *source, const char *name)
                   {"key", &source->key},
                   {"marker", &source->marker},
                   {"lossy", &source->lossy},
+                  {"zone", &source->zone},
                   {"xa", &source->xa},
                   {"collation", &source->collation},
                   {"groups", &source->groups},
@@ -77,7 +78,7 @@ static bool is_identity(const char *value, enum iso_row_identity *identity)
 static const char *const option_names[] = {"format", "registry",  "login",  "schema",      "value",     "tables",
                                            "key",    "marker",    "groups", "framed",      "identity",  "reported",
                                            "lossy",  "collation", "xa",     "compression", "delimiter", "quote",
-                                           "null",   "cells",     "ranges"};
+                                           "null",   "cells",     "ranges", "zone"};
 
 static enum iso_status unknown_option(const struct source *source, const char *option, struct iso_error *error)
 {
@@ -88,7 +89,7 @@ static enum iso_status unknown_option(const struct source *source, const char *o
     return iso_error_set(
         error, ISO_BAD_INPUT,
         "--source %s: no such option: %s; expected format=NAME, framed=true|false, registry=URL, login=FILE, schema=FILE, "
-        "value=COLUMN, cells=true|A;B, ranges=true|false, identity=full|default, tables=A;B, key=A;B, marker=COLUMN, reported=yes|no, lossy=yes|no, xa=yes|no, collation=ci|binary|C, compression=NAME, of dgraph "
+        "value=COLUMN, cells=true|A;B, ranges=true|false, identity=full|default, tables=A;B, key=A;B, marker=COLUMN, reported=yes|no, lossy=yes|no, xa=yes|no, collation=ci|binary|C, compression=NAME, of ticdc zone=same, of dgraph "
         "groups=N, "
         "or of csv delimiter=, quote= or null=TEXT",
         source->shown, option);
@@ -223,6 +224,12 @@ static enum iso_status parse_source(struct source *source, const char *text, str
         return iso_error_set(error, ISO_BAD_INPUT,
                              "--source %s: ranges= belongs to history: it is about row sets that clients record",
                              source->shown);
+    if (error->status == ISO_OK && source->zone && (strcmp(source->kind, "ticdc") || strcmp(source->zone, "same")))
+        iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--source %s: zone=%s, expected same, of a ticdc source: the changefeed's time zone is that of the "
+            "clients' sessions",
+            source->shown, source->zone);
     check_prefix(source, error);
     check_choice(source, "reported", source->reported, "; here clients are who reports", error);
     check_choice(source, "lossy", source->lossy, "", error);
@@ -307,6 +314,7 @@ static enum iso_status add_source(struct app_sources *sources, struct iso_pipeli
         .tables = source->tables,
         .key = source->key,
         .unreported = source->reported && !strcmp(source->reported, "no"),
+        .one_zone = source->zone != NULL,
         .marker = source->marker,
         .compression = source->compression,
         .delimiter = source->delimiter,

@@ -4,7 +4,8 @@
 
 # Which of the tables t0, t1, ... hold, which have a spelling that is not judged, which another value.
 outcomes='def table: capture("(^|[.])(?<table>t[0-9]+)").table;
-    (reduce .spellings[]? as $of ({}; .[$of.column | table] = "unjudged")) as $some
+    ([.spellings[]?.column] + [$errors | scan("isochron: (.+?): what the stream does not say")[]]) as $unjudged
+    | (reduce $unjudged[] as $column ({}; .[$column | table] = "unjudged")) as $some
     | (reduce .violations[] as $of ($some; .[$of.key | table] = "another")) as $all
     | range($count) | $all["t\(.)"] // "equal"'
 
@@ -19,7 +20,7 @@ judge() { # NAME SPELLER COLUMN JQ-OPTION...: of the capture that jq makes, COLU
     local name=$1 who=$2 column=$3
     jq -nRc --argjson who "$who" "${@:4}" "$scratch/lines" >"$scratch/capture.jsonl"
     "$ISOCHRON" replay --json --max-violations 0 "${sources[@]}" --source history:readers "$scratch/capture.jsonl" >"$scratch/verdict.json" 2>"$scratch/errors"
-    jq -r --argjson count "$count" "$outcomes" "$scratch/verdict.json" >"$scratch/found"
+    jq -r --rawfile errors "$scratch/errors" --argjson count "$count" "$outcomes" "$scratch/verdict.json" >"$scratch/found"
     cut -f "$column" "$scratch/lines" >"$scratch/wanted"
     paste <(cut -f 1-2,4-6 "$scratch/lines") "$scratch/wanted" "$scratch/found" | awk -F'\t' '$6 != $7' >"$scratch/differences"
     jq -e --argjson count "$count" '.reads_judged + .reads_unjudged == $count' "$scratch/verdict.json" >"$scratch/counted" &&

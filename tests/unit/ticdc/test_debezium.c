@@ -182,9 +182,13 @@ static void values_that_were_lost(void **state)
         struct decoding decoding;
         char expected[128];
         start(&decoding, (struct iso_decoder_options){.value = "v"});
-        snprintf(expected, sizeof expected, "ROW insert db.t/1: - -> %s cts 9\n", cases[i].value);
-        assert_string_equal(decoding_of(&decoding, key, sizeof key - 1, cases[i].message, strlen(cases[i].message)),
-                            expected);
+        for (int again = 0; again < 2; again++) {
+            const char *found = decoding_of(&decoding, key, sizeof key - 1, cases[i].message, strlen(cases[i].message));
+            bool tells = *cases[i].value == '?' && !again; /* a column once */
+            snprintf(expected, sizeof expected, "ROW insert db.t/1: - -> %s cts 9\n", cases[i].value);
+            assert_int_equal(tells, !strncmp(found, "IGNORED its value may stand for another", 39));
+            assert_string_equal(tells ? strchr(found, '\n') + 1 : found, expected);
+        }
         decoding_end(&decoding);
     }
 }

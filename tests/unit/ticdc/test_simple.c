@@ -38,7 +38,7 @@ static void rows(void **state)
 {
     (void)state;
     struct decoding decoding;
-    start(&decoding, (struct iso_decoder_options){.format = "simple"});
+    start(&decoding, (struct iso_decoder_options){.format = "simple", .one_zone = true});
     assert_string_equal(
         row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\"}"),
         "ERROR no schema of db.t, version 4: expected a BOOTSTRAP or DDL message before, or schema=FILE\n");
@@ -362,7 +362,8 @@ static void avro_columns(void **state)
         {"\6\0\0\0\0\0\0\xf8\x3f", "1.5", 9},
         {"\x8\2x", "\"x\"", 3},
         {"\xa\2\xff", "\"/w==\"", 3},
-        {"\xc\6UTC\2z", "\"z\"", 7},
+        {"\xc\6UTC\2z", "\"zZ\"", 7},
+        {"\xc\0\2z", "\"z\"", 4},
         {"\xe\2", "1", 2},
     };
     struct decoding decoding;
