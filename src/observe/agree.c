@@ -81,12 +81,24 @@ static enum plan_reason agrees(struct plan_statement *statement, const struct ca
     return REASON_NONE;
 }
 
-enum plan_reason plan_agrees(struct plan_statement *statement, const struct catalog *catalog)
+static struct catalog_names names_of(const struct plan_statement *statement, struct catalog *catalog)
+{
+    struct catalog_names names = {.all = false};
+    for (uint32_t i = 0; i < statement->table_count; i++)
+        catalog_use(catalog, statement->tables[i].name, &names);
+    for (uint32_t i = 0; i < statement->use_count; i++)
+        if (statement->uses[i].kind == PLAN_USE_WITH)
+            catalog_use(catalog, statement->uses[i].name, &names);
+    return names;
+}
+
+enum plan_reason plan_agrees(struct plan_statement *statement, struct catalog *catalog)
 {
     if (!catalog)
         return statement->table_count || statement->use_count ? REASON_TABLE : REASON_NONE;
     if (statement->agreed_serial != catalog->serial) {
         statement->agreed_serial = catalog->serial;
+        statement->names = names_of(statement, catalog);
         statement->agreed = agrees(statement, catalog);
     }
     return statement->agreed;

@@ -1,113 +1,9 @@
 #define _GNU_SOURCE
 #include "observe/catalog.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
-
-/* Rows of the catalogs that say what names mean, each as its catalog's letter, its place and its xmin; of pg_class what matters of it, as
- * TRUNCATE and the like write that, too. Temporary objects are left out: they come and go, and are another session's or asked for apart. */
-#define GENERATION                                                                                                     \
-    "(SELECT coalesce(pg_catalog.sum(pg_catalog.hashtextextended(t, 0)), 0) || '.' ||"                                 \
-    " pg_catalog.count(*) FROM ("                                                                                      \
-    "WITH c AS MATERIALIZED (SELECT oid, pg_catalog.concat_ws('.', relnamespace, relkind, relname, relhassubclass,"    \
-    " relhasrules, relhastriggers, relrowsecurity, relispartition, relpersistence) AS t FROM"                          \
-    " pg_catalog.pg_class WHERE oid >= 16384"                                                                          \
-    " AND relkind IN ('r', 'p', 'v', 'm', 'f') AND relpersistence <> 't')"                                             \
-    " SELECT 'c' || oid || '.' || t AS t FROM c"                                                                       \
-    " UNION ALL SELECT 'a' || attrelid || '.' || attnum || '.' || a.xmin FROM c JOIN pg_catalog.pg_attribute a"        \
-    " ON a.attrelid = c.oid AND a.attnum > 0"                                                                          \
-    " UNION ALL SELECT 'i' || indexrelid || '.' || i.xmin FROM c JOIN pg_catalog.pg_index i ON"                        \
-    " i.indrelid = c.oid"                                                                                              \
-    " UNION ALL SELECT 'k' || k.oid || '.' || k.xmin FROM pg_catalog.pg_constraint k"                                  \
-    " WHERE k.conrelid = 0 OR k.conrelid IN (SELECT oid FROM c)"                                                       \
-    " UNION ALL SELECT 't' || g.oid || '.' || g.xmin FROM c JOIN pg_catalog.pg_trigger g ON g.tgrelid = c.oid"         \
-    " UNION ALL SELECT 'w' || w.oid || '.' || w.xmin FROM c JOIN pg_catalog.pg_rewrite w ON w.ev_class = c.oid"        \
-    " UNION ALL SELECT 'd' || d.oid || '.' || d.xmin FROM c JOIN pg_catalog.pg_attrdef d ON d.adrelid = c.oid"         \
-    " UNION ALL SELECT 'l' || oid || '.' || xmin FROM pg_catalog.pg_policy"                                            \
-    " UNION ALL SELECT 'h' || inhrelid || '.' || h.xmin FROM c JOIN pg_catalog.pg_inherits h ON"                       \
-    " h.inhparent = c.oid"                                                                                             \
-    " UNION ALL SELECT 'f' || oid || '.' || xmin FROM pg_catalog.pg_proc WHERE oid >= 16384"                           \
-    " UNION ALL SELECT 'o' || oid || '.' || xmin FROM pg_catalog.pg_operator WHERE oid >= 16384"                       \
-    " UNION ALL SELECT 's' || oid || '.' || xmin FROM pg_catalog.pg_cast WHERE oid >= 16384"                           \
-    " UNION ALL SELECT 'y' || oid || '.' || xmin FROM pg_catalog.pg_type WHERE oid >= 16384 AND typtype <> 'c'"        \
-    " AND typcategory <> 'A'"                                                                                          \
-    " UNION ALL SELECT 'n' || oid || '.' || xmin FROM pg_catalog.pg_namespace WHERE"                                   \
-    " pg_catalog.left(nspname, 3) <> 'pg_'"                                                                            \
-    " UNION ALL SELECT 'p' || oid || '.' || xmin FROM pg_catalog.pg_publication"                                       \
-    " UNION ALL SELECT 'q' || oid || '.' || xmin FROM pg_catalog.pg_publication_rel"                                   \
-    " UNION ALL SELECT 'm' || oid || '.' || xmin FROM pg_catalog.pg_publication_namespace) g)"
-
-const char catalog_generation_query[] = "SELECT " GENERATION;
-
-#define USERS                                                                                                          \
-    "(p.refclassid IN ('pg_catalog.pg_proc'::pg_catalog.regclass, 'pg_catalog.pg_operator'::pg_catalog.regclass,"      \
-    " 'pg_catalog.pg_opclass'::pg_catalog.regclass) AND p.refobjid >= 16384)"
-#define ROOT(relation) "coalesce(pg_catalog.pg_partition_root(" relation ")::pg_catalog.oid, " relation ")"
-
-/* As texts; in one row a column of a table, or a relation of the system's, or (oid 0) a shadow or the generation. */
-const char catalog_query[] =
-    "SELECT c.oid, n.nspname, c.relname,"
-    " (c.relkind = 'r' AND NOT c.relispartition AND NOT c.relhassubclass OR c.relkind = 'p' AND NOT c.relispartition AND"
-    " EXISTS (SELECT 1 FROM pg_catalog.pg_publication WHERE pubviaroot)) AND c.relpersistence = 'p' AND"
-    " (c.oid IN (SELECT relid FROM pg_catalog.pg_publication p, pg_catalog.pg_get_publication_tables(p.pubname))"
-    " OR NOT EXISTS (SELECT 1 FROM pg_catalog.pg_publication)),"
-    " c.relrowsecurity, a.attnum, a.attname, a.atttypid, i.key, coalesce(o.collisdeterministic, true),"
-    /* is written alone */
-    " NOT c.relhasrules AND NOT c.relrowsecurity"
-    " AND c.oid NOT IN (SELECT t.tgrelid FROM pg_catalog.pg_trigger t WHERE NOT t.tgisinternal)"
-    " AND c.oid NOT IN (SELECT " ROOT(
-        "t.tgrelid") " FROM pg_catalog.pg_trigger t WHERE NOT t.tgisinternal)"
-                     " AND c.oid NOT IN (SELECT " ROOT(
-                         "f.confrelid") " FROM pg_catalog.pg_constraint f WHERE f.contype = 'f' AND"
-                                        " (f.confdeltype IN ('c', 'n', 'd') OR f.confupdtype IN ('c', 'n', 'd')))"
-                                        " AND c.oid NOT IN (SELECT " ROOT(
-                                            "x.relation") " FROM ("
-                                                          "SELECT adrelid AS relation, 'pg_catalog.pg_attrdef'::pg_catalog.regclass AS class, oid FROM pg_catalog.pg_attrdef"
-                                                          " UNION ALL SELECT conrelid, 'pg_catalog.pg_constraint', oid FROM pg_catalog.pg_constraint WHERE conrelid <> 0"
-                                                          " UNION ALL SELECT indrelid, 'pg_catalog.pg_class', indexrelid FROM pg_catalog.pg_index WHERE indexrelid >= 16384"
-                                                          " UNION ALL SELECT u.attrelid, 'pg_catalog.pg_constraint', k.oid FROM pg_catalog.pg_constraint k"
-                                                          " JOIN pg_catalog.pg_attribute u ON u.atttypid = k.contypid WHERE k.contypid <> 0"
-                                                          " UNION ALL SELECT u.attrelid, 'pg_catalog.pg_type', y.oid FROM pg_catalog.pg_type y"
-                                                          " JOIN pg_catalog.pg_attribute u ON u.atttypid = y.oid WHERE y.typtype = 'd') x"
-                                                          " JOIN pg_catalog.pg_depend p ON p.classid = x.class AND p.objid = x.oid WHERE " USERS
-                                                          " OR p.classid = 'pg_catalog.pg_type'::pg_catalog.regclass AND p.refclassid = p.classid AND p.refobjid >= 16384),"
-                                                          /* is plain */
-                                                          " c.relkind IN ('r', 'p', 'm', 'v', 'S') AND (c.oid < 16384 OR"
-                                                          " c.oid NOT IN (SELECT w.ev_class FROM pg_catalog.pg_rewrite w"
-                                                          " JOIN pg_catalog.pg_depend p ON p.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND p.objid = w.oid"
-                                                          " LEFT JOIN pg_catalog.pg_class r ON p.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND r.oid = p.refobjid"
-                                                          " WHERE w.ev_type = '1' AND (" USERS
-                                                          " OR r.oid <> w.ev_class AND r.oid >= 16384 AND (r.relkind NOT IN ('r', 'p', 'm') OR r.relrowsecurity)))"
-                                                          " AND c.oid NOT IN (SELECT l.polrelid FROM pg_catalog.pg_policy l"
-                                                          " JOIN pg_catalog.pg_depend p ON p.classid = 'pg_catalog.pg_policy'::pg_catalog.regclass AND p.objid = l.oid"
-                                                          " WHERE " USERS
-                                                          " OR p.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.refobjid <> l.polrelid)),"
-                                                          " CASE WHEN a.atttypid < 16384 THEN '' WHEN y.typtype = 'e' THEN 'e' ELSE 'u' END,"
-                                                          " CASE WHEN a.atttypid = 1043 AND a.atttypmod > 4 THEN a.atttypmod - 4 ELSE 0 END,"
-                                                          " NOT c.relhasrules"
-                                                          " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
-                                                          " JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND NOT a.attisdropped AND"
-                                                          " (a.attnum > 0 AND c.oid >= 16384 OR a.attnum = 1)"
-                                                          " JOIN pg_catalog.pg_type y ON y.oid = a.atttypid"
-                                                          " LEFT JOIN (SELECT indrelid, pg_catalog.array_to_string((indkey::pg_catalog.int2[])[0:indnkeyatts - 1], ' ') AS key"
-                                                          " FROM pg_catalog.pg_index WHERE indisprimary AND indimmediate AND indisvalid) i ON i.indrelid = c.oid"
-                                                          " LEFT JOIN pg_catalog.pg_collation o ON o.oid = a.attcollation"
-                                                          " WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND pg_catalog.left(n.nspname, 8) <> 'pg_temp_' AND n.nspname <> 'pg_toast'"
-                                                          " AND pg_catalog.pg_current_snapshot() IS NOT NULL" /* which fails here, and not in a client's transaction */
-                                                          " UNION ALL SELECT 0, kind, name, pg_catalog.bool_or(own), false, 0, '', 0, '', false, false, false, '', 0, false FROM ("
-                                                          "SELECT 'f' AS kind, proname AS name, NOT 16384 <= ANY"
-                                                          " ((proargtypes::pg_catalog.oid[])[0:pronargs - pronargdefaults - 1]) AS own"
-                                                          " FROM pg_catalog.pg_proc WHERE oid >= 16384"
-                                                          " UNION ALL SELECT 'o', oprname, oprleft < 16384 AND oprright < 16384 FROM pg_catalog.pg_operator WHERE oid >= 16384"
-                                                          " UNION ALL SELECT 'c', '', castsource < 16384 AND (casttarget < 16384 OR castcontext = 'i')"
-                                                          " FROM pg_catalog.pg_cast WHERE oid >= 16384"
-                                                          " UNION ALL SELECT 't', t.typname, true FROM pg_catalog.pg_type t JOIN pg_catalog.pg_type b ON b.typname = t.typname"
-                                                          " AND b.oid < 16384 WHERE t.oid >= 16384) s GROUP BY kind, name"
-                                                          " UNION ALL SELECT 0, 'g', " GENERATION
-                                                          ", false, false, 0, '', 0, '', false, false, false, '', 0, false"
-                                                          " ORDER BY 1, 6";
 
 struct catalog *catalog_new(void)
 {
@@ -115,6 +11,7 @@ struct catalog *catalog_new(void)
     struct catalog *catalog = iso_allocate_zeroed(1, sizeof *catalog);
     catalog->references = 1;
     catalog->serial = ++serial;
+    pthread_mutex_init(&catalog->lock, NULL);
     return catalog;
 }
 
@@ -139,6 +36,10 @@ void catalog_release(struct catalog *catalog)
     }
     for (uint32_t i = 0; i < catalog->shadow_count; i++)
         iso_free(catalog->shadows[i].name);
+    for (uint32_t i = 0; i < catalog->used_count; i++)
+        iso_free(catalog->used[i]);
+    pthread_mutex_destroy(&catalog->lock);
+    catalog_release(catalog->next);
     iso_free(catalog->shadows);
     iso_free(catalog->by_name);
     iso_free(catalog->tables);
@@ -161,6 +62,7 @@ enum {
     CLASS,
     MOST,
     KEEPS,
+    GENERATION,
     FIELDS
 };
 
@@ -206,6 +108,7 @@ static struct catalog_table *add_table(struct catalog *catalog, char fields[FIEL
                                     .hides_rows = *fields[HIDES] == 't',
                                     .is_plain = *fields[PLAIN] == 't',
                                     .keeps_keys = *fields[KEEPS] == 't',
+                                    .generation = strtoull(fields[GENERATION], NULL, 10),
                                     .is_written_alone = *fields[ALONE] == 't'};
     table->is_taken = *fields[TAKEN] == 't' && is_allowed(table, tables, table_count);
     add_key(table, fields[KEY]);
@@ -215,7 +118,7 @@ static struct catalog_table *add_table(struct catalog *catalog, char fields[FIEL
 static void add_shadow(struct catalog *catalog, char fields[FIELDS][256])
 {
     if (*fields[SCHEMA] == 'g') {
-        snprintf(catalog->generation, sizeof catalog->generation, "%s", fields[TABLE]);
+        catalog->generation = strtoull(fields[GENERATION], NULL, 10);
         return;
     }
     ISO_GROW(catalog->shadows, catalog->shadow_count, catalog->shadow_capacity);

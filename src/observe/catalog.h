@@ -2,22 +2,27 @@
  * keys, what reading or writing a relation does besides, and which objects of users have names that could be meant instead of the
  * database's own.
  *
- * Read by a query, in a client's own session while that is idle. It is as of its moment, and has a *generation*: a hash of the rows of the
- * system catalogs that it is made of, by their xmin. Whoever asks for the generation later, in a new snapshot, and gets the same text,
- * knows that nothing changed between: what a statement in between was taken to mean is what it meant.
+ * Read by a query, in a client's own session while that is idle. It is as of its moment. Each relation has a *generation*: a hash of the rows
+ * of the system catalogs that it is made of, by their xmin; and so has all that is no relation's (functions, operators, casts, types). Whoever
+ * asks later, in a new snapshot, for those of the names that statements used (catalog_put_check), and gets the same sum, knows that
+ * nothing of these changed between: what a statement in between was taken to mean is what it meant. A relation that took one of the names
+ * since is in the sum, too.
  *
  * Rows of a table are taken (`is_taken`) only where a change stream has them: no views, no temporary and unlogged tables, no children of
  * other tables and none that has any; of partitioned ones the root, where a publication publishes by it; published ones, if there is any
  * publication.
  *
- * Ownership: a catalog is counted (atomically), and not changed once it is built. Threads: any.
+ * Ownership: a catalog is counted (atomically); once it is built nothing changes but which names are used, and how far it is confirmed.
+ * Threads: any.
  */
 #ifndef ISO_OBSERVE_CATALOG_H
 #define ISO_OBSERVE_CATALOG_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/text.h"
 #include "wire/cursor.h"
 
 enum { CATALOG_KEY_MOST = 16 };
@@ -40,6 +45,7 @@ struct catalog_table {
         is_written_alone; /* no trigger, rule, foreign key or function of a user's changes, or adds to, what is written */
     bool keeps_keys;      /* no rule: what RETURNING says was written to it */
     bool has_user_types;
+    uint64_t generation; /* of its rows in the catalogs, and of those of its partitions */
     uint32_t column_count, column_capacity;
     struct catalog_column *columns; /* by number; of the system's relations none */
     uint32_t key_count;
@@ -53,12 +59,28 @@ struct catalog_shadow {
     char *name;
 };
 
-enum { CATALOG_GENERATION = 64 };
+enum { CATALOG_NAMES = 256, CATALOG_EXPECTED = 24 };
+
+/* Of a catalog's names those that were used; `all`: those, and any other. */
+struct catalog_names {
+    uint64_t bits[CATALOG_NAMES / 64];
+    bool all;
+};
 
 struct catalog {
     _Atomic uint32_t references;
-    uint64_t serial; /* each has another */
-    char generation[CATALOG_GENERATION];
+    uint64_t serial;      /* each has another */
+    uint64_t generation;  /* of what is no relation's */
+    int64_t asked_at;     /* nanoseconds: it is of a later moment */
+    pthread_mutex_t lock; /* guards what was used */
+    uint32_t used_count;
+    char *used[CATALOG_NAMES];
+    bool uses_all;
+    /* Guarded by who shares it: what it said was so after this moment, too; and the one that was read behind it. */
+    int64_t confirmed_at;
+    bool is_refuted;      /* something that was used has changed: what else has, the next one says */
+    struct catalog *next; /* a reference, or NULL; `is_cut`: there was one, and it is not known any more */
+    bool is_cut;
     uint32_t count, capacity;
     struct catalog_table *tables; /* by oid */
     uint32_t *by_name;            /* their places, by name; made when the catalog is whole */
@@ -67,8 +89,8 @@ struct catalog {
 };
 
 extern const char catalog_query[];
-/* One text. It needs no snapshot of its own kind: of an open transaction it says what that sees, its own changes included. */
-extern const char catalog_generation_query[];
+/* What a transaction that has an xid asks: whether it may have changed a catalog itself. */
+extern const char catalog_changed_query[];
 
 /* `tables`: names that are allowed, as schema.table or table; none: all. */
 struct catalog *catalog_new(void);
@@ -77,6 +99,23 @@ bool catalog_add(struct catalog *catalog, struct wire_cursor row, const char *co
 void catalog_end(struct catalog *catalog); /* every row was added */
 struct catalog *catalog_share(struct catalog *catalog);
 void catalog_release(struct catalog *catalog); /* NULL is allowed */
+
+/* A statement that is judged by this catalog uses the name: it is noted in both. Before its record's end. */
+void catalog_use(struct catalog *catalog, const char *name, struct catalog_names *names);
+static inline void catalog_add_names(struct catalog_names *to, const struct catalog_names *names)
+{
+    for (int i = 0; i < CATALOG_NAMES / 64; i++)
+        to->bits[i] |= names->bits[i];
+    to->all |= names->all;
+}
+
+/* A query of one number; its text if nothing of what was used until now has changed. Of an open transaction it says what that sees. */
+void catalog_put_check(struct catalog *catalog, struct iso_text *query, char expected[CATALOG_EXPECTED]);
+/* Does what these names mean in `catalog` mean the same in another? */
+bool catalog_agrees(struct catalog *catalog, const struct catalog *other, const struct catalog_names *names);
+/* The same names of another catalog, which notes that they are used. */
+struct catalog_names catalog_translate(struct catalog *catalog, struct catalog *other,
+                                       const struct catalog_names *names);
 
 const struct catalog_table *catalog_find(const struct catalog *catalog, uint32_t oid);
 /* The next relation of that name, from a place that begins with 0; schema "": of each. NULL: no other. */

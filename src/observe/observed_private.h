@@ -19,6 +19,14 @@
 #include "observe/reading.h"
 
 enum { NAMES_MOST = 4096, NAMES_BYTES = 1 << 24, ANSWERS = 6 };
+enum {
+    ANSWER_CHECK,
+    ANSWER_TEMPORARY,
+    ANSWER_FLOATS,
+    ANSWER_BYTES,
+    ANSWER_PREPARED,
+    ANSWER_CHANGED
+}; /* of QUESTION_VIEW */
 
 /* A statement's text with its constants, as a simple query or a prepared statement has it. */
 struct text {
@@ -93,7 +101,9 @@ struct transaction {
     bool has_position, writes_more; /* than the record lists */
     bool commits;                   /* COMMIT was sent */
     enum isolation isolation;
+    bool may_have_changed; /* the catalog: it has to be asked whether what was used of it is what it was */
     uint64_t writes, serial, statements, operations;
+    struct catalog_names names; /* of the session's catalog, that its statements used */
 };
 
 struct observed {
@@ -114,11 +124,11 @@ struct observed {
     /* Something ran that may have made temporary relations, prepared statements or changed the catalog: nothing is recorded until the
      * server was asked (QUESTION_VIEW). Unsettled: until it is ready, settings may be others than were reported. */
     bool is_dirty, is_unsettled, has_temporary;
-    uint64_t epoch; /* how often what names mean may have changed */
-    /* Nanoseconds: when the last record that waits ended (0: none does), when a question was put. And the generation of the catalog that
-     * those are by. */
-    int64_t held_at, asked_at;
-    char held_generation[CATALOG_GENERATION];
+    uint64_t epoch;           /* how often what names mean may have changed */
+    bool defines;             /* something ran that may have changed the catalog for everybody */
+    struct observe_held held; /* records that wait */
+    int64_t asked_at;         /* nanoseconds: when a question was put; and what confirms the catalog */
+    char expected[CATALOG_EXPECTED];
     char status; /* of the last ReadyForQuery */
     struct spelling spelling;
     enum isolation by_default;
@@ -200,6 +210,7 @@ void observed_forget_savepoints(struct observed *observed, uint32_t from);
 void observed_begin_statement(struct observed *observed, struct text *text, uint32_t place, struct portal *portal);
 /* `is_told`: they were described for this execution, so that tables' numbers are what its names mean. */
 void observed_begin_rows(struct observed *observed, const struct result_fields *fields, bool is_told);
+void observed_refresh_catalog(struct observed *observed);
 /* The statement ended well; `whole`: there are no more rows. */
 void observed_end_statement(struct observed *observed, const char *tag, bool whole);
 void observed_fail_statement(struct observed *observed);

@@ -97,6 +97,16 @@ static void plan_declare(struct plan_statement *statement, const PgQuery__Declar
     statement->is_simple = statement->says_some = statement->is_exists = false; /* what is fetched is a part */
 }
 
+static bool is_definition(const PgQuery__Node *node)
+{
+    static const char *const begin[] = {"Create", "Alter", "Drop", "Rename", "Define", "Index", "View", "Rule", NULL};
+    const ProtobufCMessage *message = &node->select_stmt->base; /* whichever it is */
+    for (const char *const *known = begin; *known; known++)
+        if (!strncmp(message->descriptor->short_name, *known, strlen(*known)))
+            return true;
+    return false;
+}
+
 static void plan_any(struct plan_statement *statement)
 {
     const PgQuery__Node *node = statement->node;
@@ -104,6 +114,7 @@ static void plan_any(struct plan_statement *statement)
         node->node_case == PG_QUERY__NODE__NODE_DELETE_STMT)
         statement->kind = PLAN_WRITE;
     statement->counts_as_read = node->node_case == PG_QUERY__NODE__NODE_SELECT_STMT;
+    statement->may_define = is_definition(node);
     plan_shape(statement);
     switch (node->node_case) {
     case PG_QUERY__NODE__NODE_TRANSACTION_STMT:

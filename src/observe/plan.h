@@ -7,6 +7,7 @@
 #ifndef ISO_OBSERVE_PLAN_H
 #define ISO_OBSERVE_PLAN_H
 
+#include "observe/catalog.h"
 #include "observe/template.h"
 #include "sql/sql.h"
 
@@ -77,6 +78,7 @@ struct plan_statement {
     enum plan_reason reason;  /* nothing of it is recorded */
     const char *detail;       /* which node, or name, is not on the list; NULL: none */
     bool may_set;
+    bool may_define;   /* CREATE, ALTER, DROP: the catalog may be out of date behind it */
     bool is_pure;      /* if the catalog agrees: nothing is written, set or made by it */
     bool sets_default; /* SET: that of later transactions */
     bool chains, holds, counts_as_read;
@@ -94,6 +96,7 @@ struct plan_statement {
     uint32_t use_count, use_capacity;
     uint64_t agreed_serial; /* of the catalog that plan_agrees asked last */
     enum plan_reason agreed;
+    struct catalog_names names; /* of that catalog, that it uses */
     const char *agreed_detail;
 };
 
@@ -122,8 +125,7 @@ static inline struct plan *plan_share(struct plan *plan)
 void plan_shape(struct plan_statement *statement);
 
 /* REASON_NONE: by the catalog each name means what the shape needs; else why not. NULL: no catalog is known. */
-struct catalog;
-enum plan_reason plan_agrees(struct plan_statement *statement, const struct catalog *catalog);
+enum plan_reason plan_agrees(struct plan_statement *statement, struct catalog *catalog);
 
 /* The last part of a column's name, NULL if it is none; `qualifier` is what stands before it, or NULL. */
 const char *plan_column(const PgQuery__Node *node, const char **qualifier);

@@ -4,8 +4,7 @@
 
 #include "wire/put.h"
 
-/* Nanoseconds. A question for the generation is asked no more often, and for a twentieth of the time at most. */
-enum { CHECK_PAUSE = 50000000, CHECK_SHARE = 20, IDLE_PAUSE = 100000000 };
+enum { IDLE_PAUSE = 100000000 }; /* nanoseconds */
 
 static const char question_portal[] = "isochron_proxy_asks"; /* by which its questions are known in logs */
 static const char ask_position[] =
@@ -14,10 +13,10 @@ static const char ask_xid[] = "SELECT pg_catalog.pg_current_xact_id_if_assigned(
 
 /* What this session sees otherwise than others: its temporary relations, and statements that SQL prepared. */
 static const char ask_view[] =
-    "SELECT %s, pg_catalog.pg_my_temp_schema() <> 0 AND EXISTS (SELECT 1 FROM pg_catalog.pg_class"
+    "SELECT (%s), pg_catalog.pg_my_temp_schema() <> 0 AND EXISTS (SELECT 1 FROM pg_catalog.pg_class"
     " WHERE relnamespace = pg_catalog.pg_my_temp_schema()),"
     " pg_catalog.current_setting('extra_float_digits'), pg_catalog.current_setting('bytea_output'),"
-    " EXISTS (SELECT 1 FROM pg_catalog.pg_prepared_statements WHERE from_sql)";
+    " EXISTS (SELECT 1 FROM pg_catalog.pg_prepared_statements WHERE from_sql), %s";
 
 static void put_question(struct observed *observed, enum question question, const char *query, struct iso_text *text)
 {
@@ -49,39 +48,67 @@ static bool is_worth_asking(const struct plan_statement *statement)
                                              statement->table_count && !statement->reason);
 }
 
-static void ask_what_is_seen(struct observed *observed, bool with_generation, struct iso_text *before);
-
-/* One question confirms what all sessions of a database recorded before it. */
-static bool is_check_due(const struct observed *observed)
+static bool check_is_due(const struct observed *observed)
 {
-    int64_t pause = CHECK_SHARE * observed->database->check_cost;
-    return observe_nanoseconds() - observed->database->check_at > (pause > CHECK_PAUSE ? pause : CHECK_PAUSE);
+    return observe_check_wanted(observed->world->shared, observed->database);
+}
+
+/* What a transaction changed of the catalog itself only it can say. That it may have is asked first, since it costs little. */
+static void ask_what_is_seen(struct observed *observed, bool with_check, struct iso_text *before)
+{
+    bool is_idle = observed->status == 'I';
+    struct iso_text query = {0}, check = {0};
+    observed->asked_at = observe_nanoseconds();
+    if (with_check)
+        catalog_put_check(observed->catalog, &check, observed->expected);
+    else
+        iso_text_put(&check, "NULL");
+    if (is_idle && with_check)
+        observed->database->check_at = observed->asked_at;
+    iso_text_put_bytes(&check, "", 1);
+    iso_text_format(&query, ask_view, check.bytes, is_idle ? "false" : catalog_changed_query);
+    iso_text_put_bytes(&query, "", 1);
+    put_question(observed, QUESTION_VIEW, query.bytes, before);
+    iso_text_release(&check);
+    iso_text_release(&query);
+}
+
+static void ask_catalog(struct observed *observed, struct iso_text *before)
+{
+    observed_count_one(observed, &observed->world->counts.catalogs);
+    observed->asked = catalog_new();
+    observed->asked->asked_at = observe_nanoseconds();
+    put_question(observed, QUESTION_CATALOG, catalog_query, before);
 }
 
 void observed_ask_at_end(struct observed *observed, struct iso_text *before)
 {
-    if (observed->held_at && observed->status == 'I' && observed->catalog && !observed->is_standby && may_ask(observed))
+    if (!observed->held.catalog || observed->status != 'I' || observed->is_standby || !may_ask(observed))
+        return;
+    observed_settle(observed, false);
+    observed_refresh_catalog(observed);
+    if (!observed->held.catalog)
+        return;
+    if (observe_catalog_wanted(observed->world->shared, observed->database, MOMENT_BEFORE))
+        ask_catalog(observed, before);
+    else
         ask_what_is_seen(observed, true, before);
 }
 
-static void ask_what_is_seen(struct observed *observed, bool with_generation, struct iso_text *before)
+/* Before a statement that could be recorded: the catalog, if it is out of date, and what the session sees, if that is not known. And
+ * whether what waits was right. */
+static void ask_what_is_meant(struct observed *observed, const struct plan_statement *statement,
+                              struct iso_text *before)
 {
-    bool is_idle = observed->status == 'I';
-    struct iso_text query = {0}, generation = {0};
-    observed->asked_at = observe_nanoseconds();
-    if (is_idle && with_generation)
-        observed->database->check_at = observed->asked_at;
-    /* Without an xid a transaction has changed nothing; what others changed is found when its record is confirmed. */
-    iso_text_format(&generation,
-                    is_idle ? "(%s)"
-                            : "CASE WHEN pg_catalog.pg_current_xact_id_if_assigned() IS NOT NULL THEN (%s) END",
-                    catalog_generation_query);
-    iso_text_put_bytes(&generation, "", 1);
-    iso_text_format(&query, ask_view, with_generation ? generation.bytes : "NULL");
-    iso_text_put_bytes(&query, "", 1);
-    put_question(observed, QUESTION_VIEW, query.bytes, before);
-    iso_text_release(&generation);
-    iso_text_release(&query);
+    bool is_idle = observed->status == 'I', is_worth = statement && is_worth_asking(statement);
+    bool is_new =
+        is_idle && is_worth && observe_catalog_wanted(observed->world->shared, observed->database, MOMENT_BEFORE);
+    bool is_check = is_idle ? !is_new && check_is_due(observed) : observed->transaction.may_have_changed;
+    bool may_see = is_idle || (observed->status == 'T' && observed->transaction.saw_snapshot);
+    if (is_new)
+        ask_catalog(observed, before);
+    if ((observed->is_dirty && may_see && is_worth) || (observed->held.catalog && is_idle && is_check))
+        ask_what_is_seen(observed, is_check, before);
 }
 
 /* Behind the first statement that took a snapshot, never before it, the position is asked for, before COMMIT the transaction's xid: with the
@@ -94,11 +121,8 @@ void observed_ask_before(struct observed *observed, const struct text *text, str
     if (!observed->catalog || observed->is_standby || !may_ask(observed))
         return;
     observed_settle(observed, false);
-    bool is_idle = observed->status == 'I', is_due = is_check_due(observed);
-    bool may_see = is_idle || (observed->status == 'T' && transaction->saw_snapshot);
-    if ((observed->is_dirty && may_see && statement && is_worth_asking(statement)) ||
-        (observed->held_at && is_idle && is_due))
-        ask_what_is_seen(observed, is_due || !is_idle, before);
+    observed_refresh_catalog(observed);
+    ask_what_is_meant(observed, statement, before);
     if (transaction->state != TRANSACTION_OPEN || observed->status != 'T')
         return;
     if (!transaction->saw_snapshot) /* then it has written nothing either */
@@ -117,20 +141,18 @@ bool observed_asks(struct observed *observed, enum observed_occasion occasion, s
     if (!may_ask(observed) || observed->status != 'I')
         return false;
     observed_settle(observed, false);
-    bool is_late =
-        observed->held_at && observe_nanoseconds() - observed->held_at > IDLE_PAUSE && is_check_due(observed);
-    if (occasion == OBSERVED_END || is_late) {
+    if (observed->catalog)
+        observed_refresh_catalog(observed); /* who does nothing keeps no old one */
+    bool is_late = observed->held.catalog && observe_nanoseconds() - observed->held.at > IDLE_PAUSE;
+    if (occasion == OBSERVED_END || (is_late && check_is_due(observed))) {
         observed_ask_at_end(observed, question);
         return question->used;
     }
     bool is_moment = occasion == OBSERVED_IDLE || !observed->was_asked; /* behind a login, which took longer */
     observed->was_asked = true;
-    if (!observe_catalog_wanted(observed->world->shared, observed->database, is_moment))
+    if (!observe_catalog_wanted(observed->world->shared, observed->database, is_moment ? MOMENT_IDLE : MOMENT_BEHIND))
         return false;
-    observed_count_one(observed, &observed->world->counts.catalogs);
-    observed->asked = catalog_new();
-    observed->asked_at = observe_nanoseconds();
-    put_question(observed, QUESTION_CATALOG, catalog_query, question);
+    ask_catalog(observed, question);
     return true;
 }
 
@@ -160,27 +182,23 @@ static void take_answer(struct observed *observed, const struct wire_piece *piec
     }
 }
 
-static void take_spelling(struct observed *observed)
-{
-    observed->spelling.keeps_floats = atoi(observed->answer[2]) >= 1 && !strcmp(observed->answer[3], "hex");
-}
-
 static void take_view(struct observed *observed)
 {
-    bool has_generation = *observed->answer[0];
-    if (observed->status == 'I' && has_generation) {
-        observed->database->check_cost = observe_nanoseconds() - observed->asked_at;
-        observe_confirmed(observed->world->shared, observed->database, observed->asked_at, observed->answer[0]);
+    const char *check = observed->answer[ANSWER_CHECK];
+    bool is_same = !strcmp(check, observed->expected), is_idle = observed->status == 'I';
+    if (is_idle && *check) {
+        observe_confirmed(observed->world->shared, observed->database, observed->catalog, observed->asked_at, is_same);
         observed_settle(observed, false);
     }
-    if (!observed->catalog || (has_generation && strcmp(observed->answer[0], observed->catalog->generation) != 0)) {
-        observed->database->is_stale = true; /* and the session is asked again once there is a new one */
+    /* A transaction that changed what it used goes on unrecorded; others' changes are found when its record is confirmed. */
+    observed->transaction.may_have_changed = !is_idle && *observed->answer[ANSWER_CHANGED] == 't';
+    if (!is_idle && (*check ? !is_same : observed->transaction.may_have_changed))
         return;
-    }
     observed->is_dirty = false;
-    observed->has_temporary = *observed->answer[1] == 't';
-    take_spelling(observed);
-    for (uint32_t i = 0; *observed->answer[4] == 't' && i < observed->prepared_count; i++)
+    observed->has_temporary = *observed->answer[ANSWER_TEMPORARY] == 't';
+    observed->spelling.keeps_floats =
+        atoi(observed->answer[ANSWER_FLOATS]) >= 1 && !strcmp(observed->answer[ANSWER_BYTES], "hex");
+    for (uint32_t i = 0; *observed->answer[ANSWER_PREPARED] == 't' && i < observed->prepared_count; i++)
         observed->prepared[i].text->is_misread = true; /* its name may be another's by now */
 }
 
@@ -207,11 +225,8 @@ static void end_question(struct observed *observed, enum question question)
             catalog_release(observed->asked);
             observed->asked = NULL;
         }
-        if (observed->asked) {
+        if (observed->asked)
             catalog_end(observed->asked);
-            observe_confirmed(observed->world->shared, observed->database, observed->asked_at,
-                              observed->asked->generation);
-        }
         observe_catalog_is(observed->world->shared, observed->database, observed->asked);
         observed->asked = NULL;
     } else if (question == QUESTION_VIEW && !observed->question_failed) {

@@ -227,6 +227,10 @@ static void become_idle(struct observed *observed, const struct wire_piece *piec
     } else if (observed->status != 'I' && transaction->state != TRANSACTION_OPEN) {
         observed_lose(observed); /* a transaction whose beginning was not seen */
     }
+    if (observed->status == 'I' && observed->defines) {
+        observed->defines = false;
+        observe_is_defined(observed->database);
+    }
 }
 
 static void take_setting(struct observed *observed, const struct wire_piece *piece)

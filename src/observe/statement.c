@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-static void refresh_catalog(struct observed *observed)
+void observed_refresh_catalog(struct observed *observed)
 {
-    bool is_open = observed->transaction.state == TRANSACTION_OPEN;
+    bool is_open = observed->transaction.state != TRANSACTION_NONE;
     if (observed->catalog && (is_open || observed->catalog->serial == observed->database->serial))
         return; /* a transaction has one, so that what confirms it at its end is about all of it */
     catalog_release(observed->catalog);
@@ -24,6 +24,8 @@ static void judge_statement(struct observed *observed)
 {
     struct plan_statement *statement = observed->statement;
     enum plan_reason reason = statement->node ? plan_agrees(statement, observed->catalog) : REASON_SYNTAX;
+    if (observed->catalog)
+        catalog_add_names(&observed->transaction.names, &statement->names);
     bool is_known = is_session_known(observed), has_names = statement->table_count || statement->use_count;
     observed->is_pure = statement->is_pure && !reason && (is_known || !has_names);
     observed->written = (struct written){.table = NULL};
@@ -52,7 +54,7 @@ void observed_begin_statement(struct observed *observed, struct text *text, uint
     struct plan *plan = text->plan;
     static struct plan_statement unknown = {.reason = REASON_SYNTAX};
     observed->statement = place < plan->count ? &plan->statements[place] : &unknown;
-    refresh_catalog(observed);
+    observed_refresh_catalog(observed);
     observed->input = (struct statement_input){.statement = observed->statement,
                                                .constants = &text->constants,
                                                .parameters = portal ? &portal->parameters : NULL,
@@ -256,6 +258,7 @@ void observed_may_do_anything(struct observed *observed)
 {
     struct transaction *transaction = &observed->transaction;
     observed->is_dirty = observed->is_unsettled = true;
+    observed->defines |= observed->runs && observed->statement->may_define;
     observed->epoch++;
     observed->by_default = ISOLATION_UNKNOWN;
     observed->spelling.keeps_floats = false;

@@ -22,27 +22,32 @@ void observed_begin_transaction(struct observed *observed, enum transaction_stat
  * once. A record that lists nothing and leaves its writes to the stream is right anyway, and waits only for its turn. */
 static void wait_for_confirmation(struct observed *observed, bool has_claims)
 {
-    const struct catalog *catalog = observed->catalog;
-    if (observed->held_at && (!catalog || strcmp(catalog->generation, observed->held_generation) != 0))
+    struct observe_held *held = &observed->held;
+    struct catalog *catalog = observed->catalog;
+    if (held->catalog != catalog)
+        observed_settle(observed, false);
+    if (held->catalog && held->catalog != catalog)
         observed_settle(observed, true);
     if (has_claims && catalog) {
-        observed->held_at = observe_nanoseconds();
-        memcpy(observed->held_generation, catalog->generation, sizeof observed->held_generation);
-    } else if (!observed->held_at) {
+        if (!held->catalog)
+            *held = (struct observe_held){.catalog = catalog_share(catalog)};
+        catalog_add_names(&held->names, &observed->transaction.names);
+        held->at = observe_nanoseconds();
+    } else if (!held->catalog) {
         iso_recorder_let_go(observed->session, true);
     }
 }
 
 void observed_settle(struct observed *observed, bool at_once)
 {
-    bool is_right = false;
-    if (!observed->held_at || (!observe_was_confirmed(observed->world->shared, observed->database, observed->held_at,
-                                                      observed->held_generation, &is_right) &&
-                               !at_once))
+    struct observe_held *held = &observed->held;
+    enum observe_verdict verdict = held->catalog ? observe_held(observed->world->shared, held) : HELD_WAITS;
+    if (!held->catalog || (verdict == HELD_WAITS && !at_once))
         return;
-    iso_recorder_let_go(observed->session, is_right);
-    observed->held_at = 0;
-    if (!is_right)
+    iso_recorder_let_go(observed->session, verdict == HELD_RIGHT);
+    catalog_release(held->catalog);
+    held->catalog = NULL;
+    if (verdict != HELD_RIGHT)
         observed_count_one(observed, &observed->world->counts.unconfirmed);
 }
 

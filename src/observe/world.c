@@ -9,7 +9,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
-enum { FIRST_ASKERS = 64 };
+/* Nanoseconds. Whether the catalog is what it was is asked no more often, and for a twentieth of the time at most. */
+enum { FIRST_ASKERS = 64, CHECK_PAUSE = 50000000, CHECK_SHARE = 20, DEFINED_SECONDS = 10 };
 
 /* ---- all threads' ---- */
 
@@ -26,6 +27,8 @@ void observe_shared_init(struct observe_shared *shared, struct iso_recorder *rec
 
 static void free_database(struct observe_database *database)
 {
+    for (uint32_t i = 0; i < CATALOGS_KEPT; i++)
+        catalog_release(database->earlier[i]);
     catalog_release(database->catalog);
     iso_free(database->name);
     iso_free(database);
@@ -91,34 +94,81 @@ uint32_t observe_databases(struct observe_shared *shared)
     return count;
 }
 
-static int64_t seconds_now(void)
+int64_t observe_nanoseconds(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return now.tv_sec;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * SECOND + now.tv_nsec;
 }
 
-bool observe_catalog_wanted(struct observe_shared *shared, struct observe_database *database, bool is_moment)
+static void give_back(struct observe_database *database, int64_t now)
 {
-    int64_t now = seconds_now();
+    int64_t spent = database->spent - (now - database->spent_at) / CATALOG_SHARE;
+    database->spent = spent > 0 ? spent : 0;
+    database->spent_at = now;
+}
+
+static bool is_wanted(const struct observe_database *database, int64_t age, enum observe_moment moment)
+{
+    bool is_cheap = database->cost < CATALOG_CHEAP;
+    int64_t late;
+    switch (moment) {
+    case MOMENT_BEFORE:
+        return is_cheap && database->is_stale && !database->is_asked && database->spent < CATALOG_BURST;
+    case MOMENT_BEHIND:
+        late =
+            CHECK_SHARE * database->cost < CATALOG_LATE * SECOND ? CHECK_SHARE * database->cost : CATALOG_LATE * SECOND;
+        return !is_cheap && database->is_stale && !database->is_asked && age >= late;
+    default:
+        if (!database->catalog && database->first_askers < FIRST_ASKERS)
+            return true; /* each of the first sessions asks for itself, so that nothing is missed */
+        if (database->is_asked)
+            return age > 10 * CATALOG_PAUSE * SECOND;
+        return !database->asked_at || age >= CATALOG_SECONDS * SECOND ||
+               (age >= CATALOG_PAUSE * SECOND && (!database->catalog || database->is_stale));
+    }
+}
+
+bool observe_catalog_wanted(struct observe_shared *shared, struct observe_database *database,
+                            enum observe_moment moment)
+{
+    int64_t now = observe_nanoseconds();
     pthread_mutex_lock(&shared->lock);
-    int64_t age = now - database->asked_at;
-    int64_t late =
-        database->check_cost < CATALOG_CHEAP ? 1 : CATALOG_LATE; /* seconds: until a working session waits for it */
-    bool wanted = !is_moment           ? database->is_stale && !database->is_asked && age >= late
-                  : database->is_asked ? age > 10 * CATALOG_PAUSE
-                                       : !database->asked_at || age >= CATALOG_SECONDS ||
-                                             (age >= CATALOG_PAUSE && (!database->catalog || database->is_stale));
-    wanted |= is_moment && !database->catalog && database->first_askers < FIRST_ASKERS;
+    give_back(database, now);
+    bool wanted = is_wanted(database, now - database->asked_at, moment);
     if (wanted) {
-        if (!database->catalog) /* each of the first sessions asks for itself, so that nothing is missed */
-            database->first_askers++;
+        database->first_askers += !database->catalog;
         database->is_asked = true;
         database->is_stale = false;
-        database->asked_at = now ? now : 1;
+        database->asked_at = now;
     }
     pthread_mutex_unlock(&shared->lock);
     return wanted;
+}
+
+/* In place of the one that is known, if it says anything else. Sessions may still have earlier ones, of which the last few are kept. */
+static void take_catalog(struct observe_database *database, struct catalog *catalog)
+{
+    const struct catalog_names any = {.all = true};
+    struct catalog *known = database->catalog;
+    if (known && catalog_agrees(known, catalog, &any)) {
+        known->confirmed_at = catalog->asked_at;
+        catalog_release(catalog);
+        return;
+    }
+    if (known) {
+        struct catalog **place = &database->earlier[database->earlier_count++ % CATALOGS_KEPT], *earliest = *place;
+        if (earliest) {
+            earliest->is_cut = true;
+            catalog_release(earliest->next);
+            earliest->next = NULL;
+            catalog_release(earliest);
+        }
+        known->next = catalog_share(catalog);
+        *place = known;
+    }
+    database->catalog = catalog;
+    database->serial = catalog->serial;
 }
 
 void observe_catalog_is(struct observe_shared *shared, struct observe_database *database, struct catalog *catalog)
@@ -126,41 +176,65 @@ void observe_catalog_is(struct observe_shared *shared, struct observe_database *
     pthread_mutex_lock(&shared->lock);
     database->is_asked = false;
     if (catalog) {
-        catalog_release(database->catalog);
-        database->catalog = catalog;
-        database->serial = catalog->serial;
+        int64_t cost = observe_nanoseconds() - catalog->asked_at, more = cost - database->cost;
+        database->spent += cost;
+        database->cost = database->cost && more > 0 ? database->cost + more / 4 : cost;
+        take_catalog(database, catalog);
     }
     pthread_mutex_unlock(&shared->lock);
 }
 
-int64_t observe_nanoseconds(void)
+/* Where catalogs change, more often, before they do again. */
+bool observe_check_wanted(struct observe_shared *shared, struct observe_database *database)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+    int64_t now = observe_nanoseconds(), pause = CHECK_SHARE * database->check_cost;
+    pthread_mutex_lock(&shared->lock);
+    give_back(database, now);
+    bool is_due = now - database->check_at > (pause > CHECK_PAUSE ? pause : CHECK_PAUSE);
+    bool is_defined = database->defined_at && now - database->defined_at < DEFINED_SECONDS * SECOND;
+    bool is_known = !database->catalog || database->catalog->is_refuted;
+    pthread_mutex_unlock(&shared->lock);
+    return !is_known && (is_due || (is_defined && database->spent < CATALOG_BURST));
 }
 
-void observe_confirmed(struct observe_shared *shared, struct observe_database *database, int64_t asked_at,
-                       const char *generation)
+void observe_is_defined(struct observe_database *database)
+{
+    database->is_stale = true;
+    database->defined_at = observe_nanoseconds();
+}
+
+void observe_confirmed(struct observe_shared *shared, struct observe_database *database, struct catalog *catalog,
+                       int64_t asked_at, bool is_same)
 {
     pthread_mutex_lock(&shared->lock);
-    if (asked_at > database->confirmed_at) {
-        database->confirmed_at = asked_at;
-        snprintf(database->confirmed, sizeof database->confirmed, "%s", generation);
+    database->check_cost = observe_nanoseconds() - asked_at;
+    database->spent += database->check_cost;
+    catalog->is_refuted |= !is_same;
+    if (!is_same && catalog == database->catalog)
+        observe_is_defined(database);
+    if (is_same && asked_at > catalog->confirmed_at)
+        catalog->confirmed_at = asked_at;
+    pthread_mutex_unlock(&shared->lock);
+}
+
+enum observe_verdict observe_held(struct observe_shared *shared, struct observe_held *held)
+{
+    for (;;) {
+        pthread_mutex_lock(&shared->lock);
+        bool is_confirmed = held->catalog->confirmed_at > held->at, is_cut = held->catalog->is_cut;
+        struct catalog *next = held->catalog->next ? catalog_share(held->catalog->next) : NULL;
+        pthread_mutex_unlock(&shared->lock);
+        if (is_confirmed || !next)
+            return catalog_release(next), is_confirmed ? HELD_RIGHT : is_cut ? HELD_WRONG : HELD_WAITS;
+        bool agrees = catalog_agrees(held->catalog, next, &held->names);
+        if (!agrees || next->asked_at > held->at)
+            return catalog_release(next), agrees ? HELD_RIGHT : HELD_WRONG;
+        /* It was read while what is held still ran, and who confirms it asks for these names from now on. */
+        held->names = catalog_translate(held->catalog, next, &held->names);
+        held->at = observe_nanoseconds();
+        catalog_release(held->catalog);
+        held->catalog = next;
     }
-    if (database->catalog && strcmp(database->catalog->generation, generation) != 0)
-        database->is_stale = true;
-    pthread_mutex_unlock(&shared->lock);
-}
-
-bool observe_was_confirmed(struct observe_shared *shared, struct observe_database *database, int64_t since,
-                           const char *generation, bool *is_same)
-{
-    pthread_mutex_lock(&shared->lock);
-    bool was = database->confirmed_at > since;
-    *is_same = was && !strcmp(database->confirmed, generation);
-    pthread_mutex_unlock(&shared->lock);
-    return was;
 }
 
 struct catalog *observe_catalog(struct observe_shared *shared, struct observe_database *database)

@@ -16,8 +16,10 @@
 #include "observe/plan.h"
 
 enum { WORLD_PLANS = 512, WORLD_SHAPES = 256, WORLD_PLAN_TEXT = 1 << 16, WORLD_PLAN_BYTES = 1 << 26 };
-enum { CATALOG_CHEAP = 20000000 }; /* nanoseconds that its generation took: soon read again, too */
-enum { CATALOG_SECONDS = 60, CATALOG_PAUSE = 2, CATALOG_LATE = 10, DATABASES_KEPT = 16 };
+/* Nanoseconds. A catalog whose answer took less is asked for by sessions that work: for a fifth of the time, and a second at once. */
+enum { CATALOG_CHEAP = 100000000, CATALOG_SHARE = 5, CATALOG_BURST = 1000000000 };
+enum { CATALOG_SECONDS = 60, CATALOG_PAUSE = 2, CATALOG_LATE = 10, DATABASES_KEPT = 16, CATALOGS_KEPT = 16 };
+#define SECOND INT64_C(1000000000)
 
 struct observe_counts {
     uint64_t statements;
@@ -43,17 +45,18 @@ struct observe_shape {
 struct observe_database {
     char *name;
     uint32_t sessions;
-    struct catalog *catalog; /* NULL: not known yet */
+    struct catalog *catalog;                /* NULL: not known yet */
+    struct catalog *earlier[CATALOGS_KEPT]; /* by serial; each has the next */
+    uint32_t earlier_count;
     _Atomic uint64_t serial; /* of the catalog */
     bool is_asked;           /* by some session, now */
     uint32_t first_askers;
-    _Atomic bool is_stale;
-    int64_t asked_at; /* seconds */
-    /* The last generation that was told, and when it was asked for, in nanoseconds; and when the last question for one was put, and how
-     * long it took. */
-    char confirmed[CATALOG_GENERATION];
-    int64_t confirmed_at;
+    _Atomic bool is_stale; /* or may be */
+    /* Nanoseconds: when it was asked for last, and how long the answer took; the same of the last question whether it is what it was. */
+    int64_t asked_at, cost;
+    int64_t spent, spent_at; /* on catalogs by sessions that work, less what time has given back since */
     _Atomic int64_t check_at, check_cost;
+    _Atomic int64_t defined_at; /* when somebody is known to have changed it, or may have */
     struct observe_database *next;
 };
 
@@ -82,21 +85,35 @@ static inline bool observe_is_on(struct observe_shared *shared)
 struct observe_database *observe_database(struct observe_shared *shared, const char *name);
 void observe_database_release(struct observe_shared *shared, struct observe_database *database); /* NULL is allowed */
 uint32_t observe_databases(struct observe_shared *shared);                                       /* that are known */
-/* Is it time that somebody asks for the catalog? Who gets true does, and says observe_catalog_is. Where it is no good moment (`is_moment`),
- * since a session works, it is time only if there was none for too long. */
-bool observe_catalog_wanted(struct observe_shared *shared, struct observe_database *database, bool is_moment);
+/* Is it time that somebody asks for the catalog? Who gets true does, and says observe_catalog_is. A session that works (behind an answer,
+ * or before a statement) asks only if it is out of date: at once if that is cheap, else if it has been for too long. */
+enum observe_moment { MOMENT_IDLE, MOMENT_BEHIND, MOMENT_BEFORE };
+bool observe_catalog_wanted(struct observe_shared *shared, struct observe_database *database,
+                            enum observe_moment moment);
 void observe_catalog_is(struct observe_shared *shared, struct observe_database *database,
                         struct catalog *catalog); /* NULL: failed */
 struct catalog *observe_catalog(struct observe_shared *shared,
                                 struct observe_database *database); /* a reference, or NULL */
 
 int64_t observe_nanoseconds(void); /* of the monotonic clock */
-/* A question for the generation that was put at `asked_at` has this answer. */
-void observe_confirmed(struct observe_shared *shared, struct observe_database *database, int64_t asked_at,
-                       const char *generation);
-/* False: nobody asked since `since`. Else whether the generation was still this one. */
-bool observe_was_confirmed(struct observe_shared *shared, struct observe_database *database, int64_t since,
-                           const char *generation, bool *is_same);
+/* The same of the question whether what was used of it is what it was, which confirms what all sessions recorded before it. */
+bool observe_check_wanted(struct observe_shared *shared, struct observe_database *database);
+/* Somebody may have changed the catalog. */
+void observe_is_defined(struct observe_database *database);
+/* Was it asked, at `asked_at`, whether what was used of the catalog is what it was: the answer. */
+void observe_confirmed(struct observe_shared *shared, struct observe_database *database, struct catalog *catalog,
+                       int64_t asked_at, bool is_same);
+
+/* What was recorded by a catalog, of these names, up to a moment; nothing: no catalog. */
+struct observe_held {
+    struct catalog *catalog; /* a reference */
+    struct catalog_names names;
+    int64_t at;
+};
+/* Whether the names meant until then what they were taken to mean; HELD_WAITS: that is not known yet, and the held may be of a newer
+ * catalog, which is the same in this, and of a later moment. */
+enum observe_verdict { HELD_WAITS, HELD_RIGHT, HELD_WRONG };
+enum observe_verdict observe_held(struct observe_shared *shared, struct observe_held *held);
 
 /* ---- one thread's ---- */
 

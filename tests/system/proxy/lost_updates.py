@@ -22,7 +22,7 @@ with open(sys.argv[3], "w") as history:
     put("start", "start", [{"t": "w", "k": k, "v": v} for k, v in initial.items()])
     known = set()
     for record in records:
-        if record["status"] != "committed" or "xid" not in record:
+        if record.get("status") != "committed" or "xid" not in record:
             continue
         known.add(record["xid"])
         operations, read = [], {}

@@ -10,8 +10,8 @@
 static void add(struct catalog *catalog, const char *const *fields)
 {
     struct iso_text row = {0};
-    wire_put_u16(&row, 15);
-    for (int i = 0; i < 15; i++) {
+    wire_put_u16(&row, 16);
+    for (int i = 0; i < 16; i++) {
         wire_put_u32(&row, (uint32_t)strlen(fields[i]));
         iso_text_put(&row, fields[i]);
     }
@@ -21,14 +21,14 @@ static void add(struct catalog *catalog, const char *const *fields)
 
 static void shadow(struct catalog *catalog, const char *kind, const char *name, const char *any)
 {
-    add(catalog, (const char *const[]){"0", kind, name, any, "f", "0", "", "0", "", "f", "f", "f", "", "0", "f"});
+    add(catalog, (const char *const[]){"0", kind, name, any, "f", "0", "", "0", "", "f", "f", "f", "", "0", "f", "7"});
 }
 
 static void column(struct catalog *catalog, const char *oid, const char *schema, const char *table, const char *plain,
                    const char *number, const char *name, const char *class)
 {
-    add(catalog,
-        (const char *const[]){oid, schema, table, "t", "f", number, name, "23", "1", "t", "t", plain, class, "0", "t"});
+    add(catalog, (const char *const[]){oid, schema, table, "t", "f", number, name, "23", "1", "t", "t", plain, class,
+                                       "0", "t", "1"});
 }
 
 /* kv and other, item of two schemas, a view v that may do anything, m with a column of a user's type; users' objects of some names. */
