@@ -108,8 +108,12 @@ proxy_start --to "$work/tcp.jsonl"
 direct=$proxy_server
 "$here/talk.py" "$direct" >"$work/direct" 2>&1
 "$here/talk.py" "$through" >"$work/through" 2>&1
-cmp "$work/direct" "$work/through" && [ "$(wc -l <"$work/unix.jsonl")" -gt 5 ]
-result $? "Unix sockets on either side change nothing, and $(wc -l <"$work/unix.jsonl") transactions are recorded behind them"
+cmp "$work/direct" "$work/through"
+same=$?
+# The questions of the proxy in front are statements that the one behind it does not take for simple, so that it records less.
+for ((try = 0; try < 100 && $(wc -l <"$work/tcp.jsonl") <= 5; try++)); do sleep 0.1; done
+[ $same = 0 ] && [ "$(wc -l <"$work/tcp.jsonl")" -gt 5 ] && [ -s "$work/unix.jsonl" ]
+result $? "Unix sockets on either side change nothing, and both of the proxies record"
 PGHOST=$work/sockets script 7432 >"$work/through"
 script "$direct" >"$work/direct"
 cmp <(grep -v 'socket\|host' "$work/direct") <(grep -v 'socket\|host' "$work/through")
