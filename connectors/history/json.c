@@ -3,7 +3,6 @@
 #include "base/payload.h"
 #include "connectors/history/record_private.h"
 #include "connectors/kit/framing.h"
-#include "native/counted.h"
 #include "native/native.h"
 #include "native/watermark.h"
 
@@ -56,7 +55,7 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     if (iso_counted_is(text)) {
         struct iso_counted counted;
         if (iso_counted_read(&json->native, text, frame.size, &events->block, &counted, error) == ISO_OK)
-            record_add_counted(events, message, counted.session, counted.records, counted.has_ended);
+            record_add_counted(events, message, &counted);
         return error->status;
     }
     uint32_t index = events->block.transaction_count;

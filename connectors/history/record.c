@@ -41,13 +41,17 @@ void record_add_watermark(struct iso_events *events, const struct iso_message *m
                                                .origin = record_origin(message)});
 }
 
-void record_add_counted(struct iso_events *events, const struct iso_message *message, iso_atom sid, uint64_t records,
-                        bool has_ended)
+void record_add_counted(struct iso_events *events, const struct iso_message *message, const struct iso_counted *counted)
 {
+    bool has_time = message->timestamp_type != ISO_TIMESTAMP_NONE && message->timestamp > 0;
     iso_events_add(events, &(struct iso_event){.type = ISO_EVENT_COUNTED,
-                                               .operation = has_ended,
-                                               .key = sid,
-                                               .cts = {.physical = records},
+                                               .operation = counted->has_ended,
+                                               .count = counted->of_stream,
+                                               .key = counted->session,
+                                               .source = counted->recorder,
+                                               .cts = {.physical = counted->records},
+                                               .order = counted->alive_ms,
+                                               .time = has_time ? (uint64_t)message->timestamp : 0,
                                                .origin = record_origin(message)});
 }
 

@@ -109,6 +109,13 @@ struct iso_snapshot {
     uint32_t xip_count;
 };
 
+/* What a file lacks whose recorder said how many records it wrote (native/counted.h). */
+struct iso_history_lost {
+    uint64_t records;
+    uint64_t recorders; /* that did not say so at their end: they were killed, or run still, and more may be missing */
+    uint64_t origin;    /* of the first line that says so */
+};
+
 struct iso_history {
     struct iso_atoms atoms;
 
@@ -166,6 +173,8 @@ struct iso_history {
     /* the inputs that origins name */
     uint32_t input_count;
     char **inputs; /* a file's path, "<stdin>", or topic[partition] */
+    struct iso_history_lost lost;
+    bool of_stream; /* who recorded it says that its records mean something only beside a change stream */
 
     /* set by finish */
     bool finished;
@@ -192,6 +201,13 @@ struct iso_history {
 void iso_history_init(struct iso_history *history);
 void iso_history_release(struct iso_history *history);
 void iso_history_clear(struct iso_history *history); /* empty and buildable again, keeps the memory */
+
+/* Whether records are known to be missing in its file. */
+#define ISO_RECORDS_LOST "records-lost" /* the reason of verdicts then */
+static inline bool iso_history_lacks(const struct iso_history *history)
+{
+    return history->lost.records || history->lost.recorders;
+}
 
 /* Names an input; returns its number for origins. */
 uint32_t iso_history_input(struct iso_history *history, const char *name);

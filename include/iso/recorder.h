@@ -44,7 +44,9 @@
  * kept (buffer full, disk full, no memory, too large, not UTF-8, a value that begins with U+0002, which the
  * format reserves) is dropped whole and counted by iso_recorder_statistics; no call waits for a disk or a broker
  * but iso_recorder_flush and iso_recorder_free, and those no longer than they are asked to. `sno` counts dropped
- * transactions too, so that a gap in a session's numbers shows where; and into a topic each session says how many there were.
+ * transactions too, so that a gap in a session's numbers shows where. How many there were is said, too: into a topic by each session and,
+ * with all of them together, by the recorder, which also says every ten seconds that it lives; into a file, with `totals`, by a line in front
+ * and one at the end. So a checker knows of what is missing: of records that were dropped, and of a recorder that was killed.
  *
  * Watermarks. A checker that runs along with the database must know when no record can arrive any more that
  * matters for what it has. If a recorder is the only one of a topic and its transactions have snapshots, it
@@ -88,6 +90,9 @@ struct iso_recorder_options {
     size_t record_bytes;   /* the largest record, at most the buffer; 0: 1 MiB */
     unsigned watermark_ms; /* Kafka, the topic's only recorder: watermarks so often; 0: none */
     unsigned linger_ms;    /* file: how long a record may wait for others, to be written with them; 0: not at all */
+    bool totals;           /* file: say in a line in front and in one behind how many records there were */
+    bool from_stream;      /* say, too, that what rows had before, and what else was written, is a change stream's to
+                              say: without one nothing that the records read is judged */
 };
 
 /* Counts since the recorder was opened. Every ended transaction is in one of `recorded` and the dropped ones.
@@ -209,6 +214,9 @@ ISO_API const char *iso_recorder_in_band(struct iso_recorder_session *session);
  * the change stream knows them; those without an xid are then left out, and counted as refused. */
 ISO_API void iso_recorder_hold(struct iso_recorder_session *session);
 ISO_API void iso_recorder_let_go(struct iso_recorder_session *session, bool right);
+
+/* The transaction ended, and what it did is not known well enough to be recorded: counted as refused. */
+ISO_API void iso_recorder_drop(struct iso_recorder_session *session);
 
 /* The outcome, as the database acknowledged it. */
 ISO_API void iso_recorder_commit(struct iso_recorder_session *session);

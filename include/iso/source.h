@@ -30,7 +30,9 @@ enum iso_event_type {
     ISO_EVENT_HEARTBEAT,
     ISO_EVENT_SCHEMA,  /* a change of `table`'s schema; ISO_EVENT_EPOCH: its rows look otherwise from here on, or, with
                              a `key`, "table#column", this column does: it is of another type, or not shown any more */
-    ISO_EVENT_COUNTED, /* of clients: session `key` has had `cts` records; `operation`: and will have no more */
+    ISO_EVENT_COUNTED, /* of clients: session `key`, or all of recorder `source`, has had `cts` records; `operation`:
+                          and will have no more; else it says so again within `order` milliseconds of `time`;
+                          `count`: its records mean something only beside a change stream */
     ISO_EVENT_COLLECTION, /* of the END that follows: `count` of its events are of `table`, as the source names it;
                            * without one: are logical messages */
     ISO_EVENT_COLUMN,     /* not all rows of `table` have the column `key`, "table#column" */

@@ -97,6 +97,8 @@ void iso_history_clear(struct iso_history *history)
     history->xip_count = 0;
     history->clock = ISO_CLOCK_NONE;
     history->positions_known = history->whole_rows = false;
+    history->lost = (struct iso_history_lost){0};
+    history->of_stream = false;
 }
 
 uint32_t iso_history_input(struct iso_history *history, const char *name)

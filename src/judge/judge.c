@@ -225,6 +225,10 @@ static enum iso_status judge_order(const struct iso_judge_options *options, bool
         judgement->result.outcome = ISO_IS_UNDECIDED;
         judgement->result.reason = "nothing-judged";
     }
+    if (judgement->result.outcome == ISO_HOLDS && iso_history_lacks(judgement->history)) {
+        judgement->result.outcome = ISO_IS_UNDECIDED;
+        judgement->result.reason = ISO_RECORDS_LOST;
+    }
     judgement->outcome = judgement->result.outcome;
     judgement->reason = judgement->result.reason;
     return ISO_OK;

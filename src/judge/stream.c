@@ -1,5 +1,7 @@
 /* Records that say only which rows were written: their values, and often other writers, stand in a change stream.
  *
+ * The same is true of all records of a recorder that says so: what rows had before nobody recorded.
+ *
  * A finished history of such records has versions that nobody has shown, so no read of it can be compared with any.
  * Its reads are left out before it is judged and counted as unjudged (`no-stream`); where snapshots and sessions
  * stand, and which writers overlap, the records do say.
@@ -91,6 +93,8 @@ static void leave_out_reads(struct iso_history *history)
 void judge_leave_to_stream(struct iso_history *history)
 {
     history->writer_of_stream = find_writer(history);
+    if (history->of_stream && history->writer_of_stream == ISO_NONE && history->transaction_count)
+        history->writer_of_stream = 0; /* its reader saw what others wrote */
     if (history->writer_of_stream != ISO_NONE)
         leave_out_reads(history);
 }

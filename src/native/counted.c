@@ -3,39 +3,50 @@
 #include "native/native_private.h"
 #include "native/watermark.h"
 
-bool iso_counted_is(const char *text)
+bool iso_counted_is_recorder(const char *text)
 {
-    return iso_first_member_is(text, "\"session\"");
+    return iso_first_member_is(text, "\"recorder\"");
 }
 
-static bool take_member(struct iso_native *native, const char *name)
+bool iso_counted_is(const char *text)
 {
-    struct iso_json_text found;
-    if (!iso_json_member(&native->json, &found))
-        return false;
-    return iso_json_is(&found, name);
+    return iso_first_member_is(text, "\"session\"") || iso_counted_is_recorder(text);
 }
 
 static bool read(struct iso_native *native, struct iso_history *history, struct iso_counted *counted)
 {
     struct iso_json *json = &native->json;
     struct iso_json_text name;
-    if (!iso_json_enter_object(json) || !take_member(native, "session"))
+    uint8_t marks = 0;
+    if (!iso_json_enter_object(json) || !iso_json_member(json, &name))
         return native_scanner_fault(native);
-    if (!native_read_atom(native, "session", history, &counted->session))
+    bool of_session = iso_json_is(&name, "session");
+    if (!native_read_atom(native, of_session ? "session" : "recorder", history,
+                          of_session ? &counted->session : &counted->recorder))
         return false;
-    if (!take_member(native, "records"))
-        return json->code != ISO_JSON_FINE
-                   ? native_scanner_fault(native)
-                   : native_refuse(native, native->json.at, "expected \"records\" behind \"session\"");
+    if (!iso_json_member(json, &name) || !iso_json_is(&name, "records"))
+        return json->code != ISO_JSON_FINE ? native_scanner_fault(native)
+                                           : native_refuse(native, native->json.at,
+                                                           of_session ? "expected \"records\" behind \"session\""
+                                                                      : "expected \"records\" behind \"recorder\"");
     if (!native_read_unsigned(native, "records", &counted->records))
         return false;
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
-        if (!iso_json_is(&name, "ended"))
+        bool is_read = true;
+        if (iso_json_is(&name, "ended"))
+            is_read = native_read_boolean(native, "ended", &counted->has_ended);
+        else if (iso_json_is(&name, "alive_ms"))
+            is_read = native_read_unsigned(native, "alive_ms", &counted->alive_ms);
+        else if (!of_session && iso_json_is(&name, "writes"))
+            is_read = native_read_writes(native, &marks);
+        else if (of_session && iso_json_is(&name, "recorder"))
+            is_read = native_read_atom(native, "recorder", history, &counted->recorder);
+        else
             iso_json_skip(json);
-        else if (!native_read_boolean(native, "ended", &counted->has_ended))
+        if (!is_read)
             return false;
     }
+    counted->of_stream = marks & ISO_MARK_CDC_WRITES;
     return iso_json_finish(json) || native_scanner_fault(native);
 }
 
@@ -44,7 +55,7 @@ enum iso_status iso_counted_read(struct iso_native *native, const char *text, si
 {
     struct iso_native_fault fault = {.kind = ISO_FAULT_NONE};
     native->fault = &fault;
-    *counted = (struct iso_counted){.session = ISO_ABSENT};
+    *counted = (struct iso_counted){.session = ISO_ABSENT, .recorder = ISO_ABSENT};
     iso_json_start(&native->json, text, size);
     if (read(native, history, counted))
         return ISO_OK;

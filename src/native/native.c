@@ -133,7 +133,7 @@ static bool read_status(struct iso_native *native, uint8_t *status)
 }
 
 /* Whether the record lists all that its transaction wrote. */
-static bool read_writes(struct iso_native *native, uint8_t *marks)
+bool native_read_writes(struct iso_native *native, uint8_t *marks)
 {
     static const char expected[] = "\"all\" or \"cdc\"";
     struct iso_json_text text;
@@ -229,7 +229,7 @@ static bool read_member(struct iso_native *native, struct iso_history *history, 
     case HAS_SNAPSHOT:
         return read_snapshot(native, history, transaction);
     case HAS_WRITES:
-        return read_writes(native, &transaction->marks);
+        return native_read_writes(native, &transaction->marks);
     case HAS_WHOLE:
         return native_read_boolean(native, "whole", &transaction->whole);
     default:

@@ -40,6 +40,7 @@ bool native_read_unsigned(struct iso_native *native, const char *what, uint64_t 
 const char *native_read_word(struct iso_native *native, const char *what, const char *expected,
                              struct iso_json_text *word);
 bool native_read_boolean(struct iso_native *native, const char *what, bool *value);
+bool native_read_writes(struct iso_native *native, uint8_t *marks); /* "all" or "cdc": ISO_MARK_CDC_WRITES, or none */
 bool native_read_stamp(struct iso_native *native, const char *what, struct iso_stamp *stamp, enum iso_clock *clock);
 /* The text, which stands at `at`, as a snapshot of PostgreSQL. */
 bool native_take_snapshot(struct iso_native *native, struct iso_history *history, const char *at,

@@ -41,6 +41,9 @@ struct reader {
     size_t piece_count, free_count;
     uint64_t next_append;
     uint64_t lines, column; /* of the current file, behind what was appended */
+    bool counts;            /* a recorder's last line in it was none that ended, */
+    uint64_t counted_from;  /* and its records are transactions from this one on; which line of which file that was */
+    uint64_t counted_at;
     struct iso_error *error;
 };
 
@@ -217,18 +220,60 @@ static void report_fault(struct reader *reader, const struct piece *piece)
             (unsigned long long)(reader->lines + piece->fault_line), (unsigned long long)column, piece->fault.text);
 }
 
+static void add_lost(struct reader *reader, uint64_t records, bool has_ended, uint64_t origin)
+{
+    struct iso_history_lost *lost = &reader->history->lost;
+    if (!records && has_ended)
+        return;
+    lost->origin = lost->records || lost->recorders ? lost->origin : origin;
+    lost->records += records;
+    lost->recorders += !has_ended;
+}
+
+/* The file ends, or another recorder begins in it. */
+static void end_counting(struct reader *reader)
+{
+    if (reader->counts)
+        add_lost(reader, 0, false, reader->counted_at);
+    reader->counts = false;
+}
+
+/* The piece's transactions are the last ones. */
+static void count_records(struct reader *reader, const struct piece *piece)
+{
+    uint64_t first = reader->history->transaction_count - piece->block.transaction_count;
+    for (uint32_t i = 0; i < piece->total_count; i++) {
+        const struct piece_total *total = &piece->totals[i];
+        uint64_t origin = iso_origin(reader->first_input + piece->file, reader->lines + total->line);
+        reader->history->of_stream |= total->of_stream;
+        uint64_t came = first + total->at - reader->counted_from;
+        if (total->has_ended && reader->counts) {
+            add_lost(reader, total->records > came ? total->records - came : 0, true, origin);
+            reader->counts = false;
+        } else if (!total->has_ended) {
+            end_counting(reader);
+            reader->counts = true;
+            reader->counted_from = first + total->at;
+            reader->counted_at = origin;
+        }
+    }
+}
+
 /* Appends what the piece holds. False: there was an error. */
 static bool append(struct reader *reader, struct piece *piece)
 {
     struct iso_history *history = reader->history;
     const struct iso_history *block = &piece->block;
-    if (piece->first)
+    if (piece->first) {
+        end_counting(reader);
         reader->lines = reader->column = 0;
+    }
     if (block->clock != ISO_CLOCK_NONE && history->clock != ISO_CLOCK_NONE && block->clock != history->clock) {
         mixed_clocks(reader, piece, reader->lines + iso_origin_offset(block->origin[first_stamped(block)]));
         return false;
     }
     iso_history_append(history, block, reader->first_input + piece->file, reader->lines);
+    count_records(reader, piece);
     if (piece->fault.kind != ISO_FAULT_NONE)
         report_fault(reader, piece);
     else if (piece->error.status != ISO_OK)
@@ -364,6 +409,7 @@ enum iso_status iso_read_history(const char *const *paths, size_t count, const s
         return iso_error_set(error, ISO_BAD_INPUT, "%zu files, expected at most %d", count, ISO_INPUTS_LIMIT);
     reader_init(&reader, threads);
     run_workers(&reader, threads);
+    end_counting(&reader);
     reader_release(&reader);
     return error->status;
 }

@@ -11,6 +11,9 @@ void observed_lose(struct observed *observed)
     if (observed->is_lost)
         return;
     observed->is_lost = true;
+    if (observed->transaction.state == TRANSACTION_OPEN &&
+        (observed->transaction.has_position || !observed->world->shared->needs_position))
+        iso_recorder_drop(observed->session);
     pthread_mutex_lock(&observed->world->lock);
     observed->world->counts.lost++;
     pthread_mutex_unlock(&observed->world->lock);

@@ -283,6 +283,11 @@ void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_s
     stats->lost.records = loss.records;
     stats->lost.sessions = loss.sessions;
     stats->lost.origin = loss.origin;
+    stats->lost.silent = loss.silent;
+    stats->lost.since = loss.since;
+    stats->lost.latest = pipeline->counted.latest;
+    stats->lost.name = loss.name;
+    stats->lost.file = pipeline->counted.file;
     stats->has_join = pipeline->join != NULL;
     for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
         stats->unjudged[reason] = engine->unjudged[reason];

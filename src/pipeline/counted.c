@@ -22,6 +22,38 @@ static struct counted_session *find(const struct counted *counted, uint64_t dige
     return number == ISO_NUMBER_NONE ? NULL : &counted->sessions[number];
 }
 
+static struct counted_recorder *recorder_of(struct counted *counted, uint64_t digest)
+{
+    for (uint32_t i = 0; i < counted->recorder_count; i++)
+        if (counted->recorders[i].digest == digest)
+            return &counted->recorders[i];
+    return NULL;
+}
+
+static struct counted_recorder *name_recorder(struct counted *counted, const struct iso_history *block, iso_atom id)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *text = iso_atom_text(&block->atoms, id, buffer, &length);
+    uint64_t digest = digest_of(block, id);
+    struct counted_recorder *recorder = recorder_of(counted, digest);
+    if (recorder)
+        return recorder;
+    ISO_GROW(counted->recorders, counted->recorder_count, counted->recorder_capacity);
+    recorder = &counted->recorders[counted->recorder_count++];
+    *recorder = (struct counted_recorder){.digest = digest, .origin = UINT64_MAX};
+    length = length < sizeof recorder->name ? length : sizeof recorder->name - 1;
+    memcpy(recorder->name, text, length);
+    return recorder;
+}
+
+/* All of it is known to have come. */
+static void forget_recorder(struct counted *counted, struct counted_recorder *recorder)
+{
+    if (recorder && recorder->has_ended && recorder->known >= recorder->told)
+        *recorder = counted->recorders[--counted->recorder_count];
+}
+
 static struct counted_session *add(struct counted *counted, uint64_t digest, uint64_t first)
 {
     uint32_t number = counted->free ? counted->free - 1 : counted->session_count;
@@ -39,6 +71,10 @@ static struct counted_session *add(struct counted *counted, uint64_t digest, uin
 
 static void set_free(struct counted *counted, struct counted_session *session)
 {
+    struct counted_recorder *recorder = recorder_of(counted, session->recorder);
+    if (recorder)
+        recorder->known += session->next;
+    forget_recorder(counted, recorder);
     iso_number_map_remove(&counted->by_digest, session->digest);
     *session = (struct counted_session){.next = counted->free};
     counted->free = (uint32_t)(session - counted->sessions) + 1;
@@ -79,12 +115,35 @@ static void reach(struct counted *counted, struct counted_session *session, uint
     session->next = number;
 }
 
+void counted_note_time(struct counted *counted, uint64_t time)
+{
+    counted->latest = time > counted->latest ? time : counted->latest;
+}
+
+static void note_recorder(struct counted *counted, const struct iso_history *block, const struct iso_event *event)
+{
+    struct counted_recorder *recorder = name_recorder(counted, block, event->source);
+    recorder->is_whole |= !event->cts.physical;
+    recorder->has_ended |= event->operation;
+    recorder->told = event->cts.physical > recorder->told ? event->cts.physical : recorder->told;
+    recorder->heard = event->time > recorder->heard ? event->time : recorder->heard;
+    recorder->promise = event->order;
+    recorder->origin = event->origin;
+    forget_recorder(counted, recorder);
+}
+
 void counted_note_total(struct counted *counted, const struct iso_history *block, const struct iso_event *event)
 {
+    if (event->key == ISO_ABSENT) {
+        note_recorder(counted, block, event);
+        return;
+    }
     uint64_t digest = digest_of(block, event->key), total = event->cts.physical;
     struct counted_session *session = find(counted, digest);
     if (!session)
         session = add(counted, digest, total);
+    if (event->source != ISO_ABSENT)
+        session->recorder = name_recorder(counted, block, event->source)->digest;
     reach(counted, session, total, event->origin);
     if (event->operation && session->next == total && !session->holes)
         set_free(counted, session);
@@ -105,9 +164,43 @@ void counted_note_record(struct counted *counted, const struct iso_history *bloc
     session->next = number == session->next ? number + 1 : session->next;
 }
 
+/* How many records of a recorder nobody has heard of. */
+static uint64_t unheard(const struct counted *counted, const struct counted_recorder *recorder)
+{
+    uint64_t known = recorder->known;
+    for (uint32_t i = 0; i < counted->session_count; i++)
+        known += counted->sessions[i].digest && counted->sessions[i].recorder == recorder->digest
+                     ? counted->sessions[i].next
+                     : 0;
+    return recorder->is_whole && recorder->has_ended && recorder->told > known ? recorder->told - known : 0;
+}
+
+static bool is_silent(const struct counted *counted, const struct counted_recorder *recorder)
+{
+    uint64_t patience = 3 * recorder->promise;
+    patience = patience > COUNTED_SILENCE_MS ? patience : COUNTED_SILENCE_MS;
+    return !recorder->has_ended && recorder->promise && recorder->heard && counted->latest > recorder->heard + patience;
+}
+
+static void add_recorders(const struct counted *counted, struct counted_loss *loss)
+{
+    for (uint32_t i = 0; i < counted->recorder_count; i++) {
+        const struct counted_recorder *recorder = &counted->recorders[i];
+        uint64_t records = unheard(counted, recorder);
+        loss->records += records;
+        loss->origin = records && recorder->origin < loss->origin ? recorder->origin : loss->origin;
+        if (!is_silent(counted, recorder))
+            continue;
+        loss->name = !loss->silent || recorder->heard < loss->since ? recorder->name : loss->name;
+        loss->since = !loss->silent || recorder->heard < loss->since ? recorder->heard : loss->since;
+        loss->silent++;
+    }
+}
+
 struct counted_loss counted_loss(const struct counted *counted)
 {
     struct counted_loss loss = {.origin = UINT64_MAX};
+    add_recorders(counted, &loss);
     for (uint32_t i = 0; i < counted->hole_count; i++) {
         loss.records += counted->holes[i].to - counted->holes[i].from;
         loss.origin = counted->holes[i].origin < loss.origin ? counted->holes[i].origin : loss.origin;
@@ -122,6 +215,14 @@ void counted_archive(struct iso_archive *archive, struct counted *counted)
     ISO_ARCHIVE_ANY(archive, "counted", ISO_ARCHIVE_HEAP, counted->sessions, counted->session_count,
                     counted->session_capacity);
     ISO_ARCHIVE_ANY(archive, "holes", ISO_ARCHIVE_HEAP, counted->holes, counted->hole_count, counted->hole_capacity);
+    ISO_ARCHIVE_ANY(archive, "recorders", ISO_ARCHIVE_HEAP, counted->recorders, counted->recorder_count,
+                    counted->recorder_capacity);
+    ISO_ARCHIVE_VALUE(archive, counted->latest);
+    ISO_ARCHIVE_VALUE(archive, counted->file.records);
+    ISO_ARCHIVE_VALUE(archive, counted->file.recorders);
+    ISO_ARCHIVE_VALUE(archive, counted->file.origin);
+    for (uint32_t i = 0; archive->restoring && i < counted->recorder_count; i++)
+        counted->recorders[i].name[sizeof counted->recorders[i].name - 1] = '\0';
     ISO_ARCHIVE_VALUE(archive, counted->free);
     ISO_ARCHIVE_VALUE(archive, counted->in_use);
     iso_archive_expect(archive, counted->free <= counted->session_count && counted->in_use <= counted->session_count);
@@ -134,5 +235,6 @@ void counted_release(struct counted *counted)
 {
     iso_free(counted->sessions);
     iso_free(counted->holes);
+    iso_free(counted->recorders);
     iso_number_map_release(&counted->by_digest);
 }

@@ -138,6 +138,8 @@ enum iso_status pipeline_decode(struct iso_pipeline *pipeline, uint64_t now, str
         pipeline_arrived(pipeline, message->input, now);
         note_first(pipeline, message);
         pipeline_note_time(pipeline, message, now);
+        if (message->timestamp_type != ISO_TIMESTAMP_NONE && message->timestamp > 0)
+            counted_note_time(&pipeline->counted, (uint64_t)message->timestamp);
         pipeline->stats.messages++;
         pipeline->stats.bytes += message->key.size + message->payload.size;
         if (decoder->class->decode(decoder, message, &pipeline->batch.events, &wrong) == ISO_OK) {

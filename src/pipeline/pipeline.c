@@ -337,6 +337,7 @@ enum iso_status iso_pipeline_records(struct iso_pipeline *pipeline, struct iso_h
     if (pipeline_make_scalar(pipeline, block, error) != ISO_OK)
         return error->status;
     pipeline_count_records(pipeline, block, 0, block->transaction_count);
+    pipeline->counted.file = block->lost;
     for (uint32_t t = 0; t < block->transaction_count && error->status == ISO_OK; t += PIECE) {
         uint32_t left = block->transaction_count - t;
         iso_join_take_records(pipeline->join, block, t, left < PIECE ? left : PIECE, now);
@@ -344,6 +345,11 @@ enum iso_status iso_pipeline_records(struct iso_pipeline *pipeline, struct iso_h
     }
     iso_join_end_batch(pipeline->join);
     return error->status;
+}
+
+void iso_pipeline_clock(struct iso_pipeline *pipeline, uint64_t time)
+{
+    counted_note_time(&pipeline->counted, time);
 }
 
 /* What memory had no room for: once. */

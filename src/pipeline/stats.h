@@ -23,6 +23,11 @@ struct iso_pipeline_stats {
     struct iso_pipeline_lost { /* clients' records that were counted and never came (pipeline/counted.h) */
         uint64_t records, sessions;
         uint64_t origin; /* of what stands behind the first of them */
+        uint64_t
+            silent; /* recorders that ended without a word, the first one `since` when, while others spoke until `latest` */
+        uint64_t since, latest; /* milliseconds since 1970 */
+        const char *name;       /* the first one's */
+        struct iso_history_lost file;
     } lost;
     uint64_t far_ahead;    /* transactions and watermarks a year or more above the watermark; wall clocks only */
     uint64_t before_start; /* final EXT and CDC verdicts that what was there before the streams begin may explain */

@@ -88,8 +88,8 @@ static const char *reason_of_input(const struct iso_pipeline *pipeline, const st
         return iso_unjudged_name(ISO_UNJUDGED_INCOMPLETE);
     if (join->stray_markers)
         return "stray-markers";
-    if (stats->lost.records)
-        return "records-lost";
+    if (stats->lost.records || stats->lost.silent || stats->lost.file.records || stats->lost.file.recorders)
+        return ISO_RECORDS_LOST;
     if (join->late_records)
         return "late-records";
     if (join->rows_gone[ISO_ROWS_LATE])
@@ -237,8 +237,10 @@ static void put_stream(struct iso_text *text, const struct iso_pipeline_stats *s
     if (engine->sessions_undecided)
         iso_reported_put_count(text, "sessions_undecided", engine->sessions_undecided);
     iso_reported_put_count(text, "beyond_retention", engine->beyond_retention);
-    if (stats->lost.records)
-        iso_reported_put_count(text, "records_lost", stats->lost.records);
+    if (stats->lost.records || stats->lost.file.records)
+        iso_reported_put_count(text, "records_lost", stats->lost.records + stats->lost.file.records);
+    if (stats->lost.silent || stats->lost.file.recorders)
+        iso_reported_put_count(text, "recorders_lost", stats->lost.silent + stats->lost.file.recorders);
     if (engine->aged_unknown)
         iso_reported_put_count(text, "aged_unknown", engine->aged_unknown);
     if (engine->outcomes_lost)

@@ -147,7 +147,8 @@ static enum iso_status make_tls(struct proxy *proxy, struct iso_error *error)
 
 static enum iso_status open_recorder(struct proxy *proxy, struct iso_error *error)
 {
-    struct iso_recorder_options settings = {.buffer_bytes = (size_t)proxy->buffer, .linger_ms = LINGER_MS};
+    struct iso_recorder_options settings = {
+        .buffer_bytes = (size_t)proxy->buffer, .linger_ms = LINGER_MS, .totals = true, .from_stream = true};
     struct iso_kafka_properties properties = {0};
     const char *list[2 * PROPERTIES_MOST + 1];
     uint32_t count = 0;

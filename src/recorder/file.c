@@ -24,9 +24,11 @@
 
 enum { PAGE = ISO_RECORDER_WHOLE_LINE, FREE_SECONDS = 5 };
 
-static const char record_start[] = "{\"sid\":"; /* what every line of ours starts with */
+static const char record_start[] = "{\"sid\":",
+                  count_start[] = "{\"recorder\":"; /* all that lines of ours start with */
 
 struct file_sink {
+    struct iso_recorder *recorder;
     struct recorder_ring ring;
     pthread_t writer;
     int descriptor;
@@ -142,8 +144,8 @@ static void write_record(struct file_sink *sink, uint64_t place)
         recorder_ring_done(&sink->ring, place);
     }
     recorder_ring_copy(&sink->ring, place, 0, sink->page + sink->used, size);
+    sink->lines += memcmp(sink->page + sink->used, count_start, sizeof count_start - 1) != 0;
     sink->used += size;
-    sink->lines++;
 }
 
 static void sink_release(struct file_sink *sink)
@@ -182,6 +184,11 @@ static enum recorder_fate file_take(void *context, const char *sid, const char *
     return recorder_ring_put(&sink->ring, line, size) ? RECORDER_TAKEN : RECORDER_FULL;
 }
 
+static bool file_tell(void *context, const char *key, const char *line, size_t size)
+{
+    return file_take(context, key, line, size) == RECORDER_TAKEN;
+}
+
 static bool file_flush(void *context, unsigned seconds)
 {
     struct file_sink *sink = context;
@@ -207,6 +214,8 @@ static void file_free(void *context)
 {
     struct file_sink *sink = context;
     pthread_t writer = sink->writer;
+    if (*sink->recorder->id && file_flush(sink, FREE_SECONDS))
+        recorder_tell(sink->recorder, RECORDER_ENDS);
     recorder_ring_close(&sink->ring);
     struct timespec deadline = recorder_deadline(FREE_SECONDS);
     pthread_mutex_lock(&sink->lock);
@@ -224,7 +233,7 @@ static void file_free(void *context)
     sink_release(sink);
 }
 
-static const struct recorder_sink file_functions = {file_take, file_flush, file_count, file_free, NULL};
+static const struct recorder_sink file_functions = {file_take, file_flush, file_count, file_free, file_tell, false};
 
 /* Where the last line starts, in a file of `size` bytes. */
 static off_t last_line(int descriptor, off_t size)
@@ -242,15 +251,21 @@ static off_t last_line(int descriptor, off_t size)
     return 0;
 }
 
+/* Of a start that is longer, as much as there is. */
+static bool starts_with(const char *line, size_t length, const char *start)
+{
+    return !strncmp(line, start, length < strlen(start) ? length : strlen(start));
+}
+
 /* Cuts off what a killed recorder left of a line; a last line of anybody else is ended. */
 static bool mend_end(struct file_sink *sink, off_t size)
 {
     off_t start = last_line(sink->descriptor, size);
-    char line[sizeof record_start - 1];
+    char line[sizeof count_start - 1];
     size_t count = start >= 0 && size - start < (off_t)sizeof line ? (size_t)(size - start) : sizeof line;
     if (start < 0 || pread(sink->descriptor, line, count, start) != (ssize_t)count)
         return false;
-    bool ours = memcmp(line, record_start, count) == 0;
+    bool ours = starts_with(line, count, record_start) || starts_with(line, count, count_start);
     if (size > start && ours && ftruncate(sink->descriptor, start) != 0)
         return false;
     sink->offset = (uint64_t)(ours ? start : size);
@@ -312,7 +327,12 @@ struct iso_recorder *iso_recorder_new_file(const char *path, const struct iso_re
         iso_recorder_free(recorder);
         return NULL;
     }
+    sink->recorder = recorder;
     recorder->sink = &file_functions;
     recorder->context = sink;
+    if (options && options->totals) {
+        recorder_name(recorder);
+        recorder_tell(recorder, RECORDER_BEGINS);
+    }
     return recorder;
 }

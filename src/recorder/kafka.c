@@ -13,7 +13,7 @@ enum { POLL_MILLISECONDS = 100, FREE_SECONDS = 5 };
 
 struct kafka_sink {
     rd_kafka_t *client;
-    struct recorder_floors *floors;
+    struct iso_recorder *recorder;
     unsigned watermark_ms;
     uint64_t told;  /* the newest watermark; the listener's */
     int partitions; /* of the topic; 0: not known yet; the listener's */
@@ -76,7 +76,7 @@ static int ask_partitions(struct kafka_sink *sink)
 static void send_watermark(struct kafka_sink *sink)
 {
     char text[48];
-    uint64_t least = recorder_floors_least(sink->floors);
+    uint64_t least = recorder_floors_least(&sink->recorder->floors);
     if (least <= sink->told)
         return;
     if (sink->partitions == 0)
@@ -97,16 +97,29 @@ static int64_t now_ms(void)
     return now.tv_sec * (int64_t)1000 + now.tv_nsec / 1000000;
 }
 
+static bool has_begun(struct iso_recorder *recorder)
+{
+    pthread_mutex_lock(&recorder->lock);
+    bool has = recorder->has_begun;
+    pthread_mutex_unlock(&recorder->lock);
+    return has;
+}
+
 static void *listen_for_deliveries(void *context)
 {
     struct kafka_sink *sink = context;
-    int64_t next = now_ms() + sink->watermark_ms;
+    int64_t next = now_ms() + sink->watermark_ms, alive = now_ms() + RECORDER_ALIVE_MS;
     while (!atomic_load(&sink->closing)) {
         int64_t left = sink->watermark_ms ? next - now_ms() : POLL_MILLISECONDS;
         rd_kafka_poll(sink->client, left < 0 ? 0 : left < POLL_MILLISECONDS ? (int)left : POLL_MILLISECONDS);
         if (sink->watermark_ms && now_ms() >= next) {
             send_watermark(sink);
             next = now_ms() + sink->watermark_ms;
+        }
+        if (now_ms() >= alive) {
+            if (has_begun(sink->recorder))
+                recorder_tell(sink->recorder, RECORDER_LIVES);
+            alive = now_ms() + RECORDER_ALIVE_MS;
         }
     }
     return NULL;
@@ -126,21 +139,13 @@ static enum recorder_fate kafka_take(void *context, const char *sid, const char 
     return status == RD_KAFKA_RESP_ERR__QUEUE_FULL ? RECORDER_FULL : RECORDER_REFUSED;
 }
 
-/* The session's own partition keeps the order. */
-static void kafka_tell(void *context, const char *sid, uint64_t records, bool has_ended)
+/* A key's own partition keeps the order. */
+static bool kafka_tell(void *context, const char *key, const char *line, size_t size)
 {
     struct kafka_sink *sink = context;
-    struct recorder_text text = {0};
-    recorder_put(&text, "{\"session\":");
-    recorder_put_string(&text, sid);
-    recorder_put(&text, ",\"records\":");
-    recorder_put_number(&text, records);
-    recorder_put(&text, has_ended ? ",\"ended\":true}" : "}");
-    if (!text.failed)
-        rd_kafka_producev(sink->client, RD_KAFKA_V_TOPIC(sink->topic), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-                          RD_KAFKA_V_KEY(sid, strlen(sid)), RD_KAFKA_V_VALUE(text.bytes, text.used),
-                          RD_KAFKA_V_OPAQUE(sink), RD_KAFKA_V_END);
-    free(text.bytes);
+    return rd_kafka_producev(sink->client, RD_KAFKA_V_TOPIC(sink->topic), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+                             RD_KAFKA_V_KEY(key, strlen(key)), RD_KAFKA_V_VALUE((void *)line, size - 1),
+                             RD_KAFKA_V_OPAQUE(sink), RD_KAFKA_V_END) == RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
 static bool kafka_flush(void *context, unsigned seconds)
@@ -176,12 +181,15 @@ static void kafka_free(void *context)
     pthread_join(sink->listener, NULL);
     if (sink->watermark_ms)
         send_watermark(sink);
-    rd_kafka_flush(sink->client, FREE_SECONDS * 1000);
+    bool is_flushed = kafka_flush(sink, FREE_SECONDS);
+    if (is_flushed && sink->recorder->has_begun && recorder_tell(sink->recorder, RECORDER_ENDS))
+        rd_kafka_flush(sink->client, FREE_SECONDS * 1000);
     rd_kafka_purge(sink->client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     sink_release(sink);
 }
 
-static const struct recorder_sink kafka_functions = {kafka_take, kafka_flush, kafka_count, kafka_free, kafka_tell};
+static const struct recorder_sink kafka_functions = {kafka_take, kafka_flush, kafka_count,
+                                                     kafka_free, kafka_tell,  true};
 
 static bool set_property(rd_kafka_conf_t *conf, const char *name, const char *value, struct iso_error *error)
 {
@@ -238,7 +246,7 @@ struct iso_recorder *iso_recorder_new_kafka(const char *topic, const char *const
         return NULL;
     }
     pthread_mutex_init(&sink->lock, NULL);
-    sink->floors = &recorder->floors;
+    sink->recorder = recorder;
     sink->watermark_ms = options ? options->watermark_ms : 0;
     sink->topic = strdup(topic);
     if (!sink->topic || !start_client(sink, properties, recorder_buffer_bytes(options), error) ||
@@ -247,6 +255,7 @@ struct iso_recorder *iso_recorder_new_kafka(const char *topic, const char *const
         iso_recorder_free(recorder);
         return NULL;
     }
+    recorder_name(recorder);
     recorder->sink = &kafka_functions;
     recorder->context = sink;
     return recorder;

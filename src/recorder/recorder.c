@@ -1,10 +1,13 @@
 #define _GNU_SOURCE
 #include "recorder/recorder_private.h"
 
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { BUFFER_BYTES = 16 << 20, RECORD_BYTES = 1 << 20 };
 
@@ -22,11 +25,48 @@ struct iso_recorder *recorder_new(const struct iso_recorder_options *options, st
     }
     size_t buffer = recorder_buffer_bytes(options);
     recorder->record_bytes = options && options->record_bytes ? options->record_bytes : RECORD_BYTES;
+    recorder->from_stream = options && options->from_stream;
     if (recorder->record_bytes > buffer)
         recorder->record_bytes = buffer;
     pthread_mutex_init(&recorder->lock, NULL);
     pthread_mutex_init(&recorder->floors.lock, NULL);
     return recorder;
+}
+
+/* No other recorder has the name, on no machine. */
+void recorder_name(struct iso_recorder *recorder)
+{
+    char host[64] = "";
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gethostname(host, sizeof host - 1);
+    for (char *at = host; *at; at++)
+        *at = *at > ' ' && *at < 0x7f && *at != '"' && *at != '\\' ? *at : '?';
+    snprintf(recorder->id, sizeof recorder->id, "%s-%d-%" PRId64 "%09ld", host, (int)getpid(), (int64_t)now.tv_sec,
+             now.tv_nsec);
+}
+
+bool recorder_tell(struct iso_recorder *recorder, enum recorder_word word)
+{
+    char line[256];
+    const struct recorder_sink *sink = recorder->sink;
+    int size = snprintf(line, sizeof line, "{\"recorder\":\"%s\",\"records\":%" PRIu64, recorder->id,
+                        word == RECORDER_BEGINS ? 0 : (uint64_t)atomic_load(&recorder->ended));
+    if (sink->tells_sessions && word != RECORDER_ENDS)
+        size += snprintf(line + size, sizeof line - (size_t)size, ",\"alive_ms\":%d", RECORDER_ALIVE_MS);
+    if (recorder->from_stream && word == RECORDER_BEGINS)
+        size += snprintf(line + size, sizeof line - (size_t)size, ",\"writes\":\"cdc\"");
+    size += snprintf(line + size, sizeof line - (size_t)size, word == RECORDER_ENDS ? ",\"ended\":true}\n" : "}\n");
+    return sink->tell(recorder->context, recorder->id, line, (size_t)size);
+}
+
+bool recorder_begin(struct iso_recorder *recorder)
+{
+    pthread_mutex_lock(&recorder->lock);
+    recorder->has_begun = recorder->has_begun || recorder_tell(recorder, RECORDER_BEGINS);
+    bool has_begun = recorder->has_begun;
+    pthread_mutex_unlock(&recorder->lock);
+    return has_begun;
 }
 
 struct iso_recorder *iso_recorder_new_in_band(const struct iso_recorder_options *options, struct iso_error *error)

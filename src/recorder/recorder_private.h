@@ -33,8 +33,9 @@ struct recorder_sink {
     bool (*flush)(void *context, unsigned seconds);
     void (*count)(void *context, struct iso_recorder_statistics *statistics); /* fills what it knows */
     void (*free)(void *context);
-    /* Says behind the session's records how many there were, and whether there will be more; NULL: it does not. */
-    void (*tell)(void *context, const char *sid, uint64_t records, bool has_ended);
+    /* Sends what is no record, behind all that was taken with the same key; false: it could not be taken. */
+    bool (*tell)(void *context, const char *key, const char *line, size_t size);
+    bool tells_sessions; /* where records of a session may come in another order than those of others */
 };
 
 /* What is known of a database's snapshots, for watermarks. A session sets its `floor` before its transaction
@@ -61,12 +62,24 @@ struct iso_recorder {
     void *context;
     size_t record_bytes;
     struct recorder_floors floors;
-    pthread_mutex_t lock; /* guards `counts` */
+    pthread_mutex_t lock; /* guards `counts` and `has_begun` */
     uint64_t counts[RECORDER_FATES];
+    char id[96];    /* unique; "": it does not say how many records there are */
+    bool has_begun; /* and that was said */
+    bool from_stream;
+    _Atomic uint64_t ended; /* transactions of all sessions: they have numbers, also those that were dropped */
 };
+
+enum { RECORDER_ALIVE_MS = 10000 }; /* how often it says that it lives, where somebody may wait for more */
+
+/* Says how many records its sessions have had; false: that could not be said. */
+enum recorder_word { RECORDER_BEGINS, RECORDER_LIVES, RECORDER_ENDS };
+bool recorder_tell(struct iso_recorder *recorder, enum recorder_word word);
+bool recorder_begin(struct iso_recorder *recorder); /* in front of the first one: once */
 
 /* Owned by the caller, its sink not set; NULL and an error without memory. */
 struct iso_recorder *recorder_new(const struct iso_recorder_options *options, struct iso_error *error);
+void recorder_name(struct iso_recorder *recorder);
 void recorder_count(struct iso_recorder *recorder, enum recorder_fate fate);
 size_t recorder_buffer_bytes(const struct iso_recorder_options *options);
 

@@ -13,12 +13,37 @@ static void clear_text(struct recorder_text *text)
     text->failed = false;
 }
 
-/* How many records there have been, in front of the first one, and at the end. */
-static void tell(const struct iso_recorder_session *session, bool has_ended)
+static bool is_counted(const struct iso_recorder_session *session)
+{
+    return *session->recorder->id && session->recorder->sink->tells_sessions;
+}
+
+/* How many records there have been, in front of the first one that is written, and at the end; false: that could not be
+ * said. */
+static bool tell(const struct iso_recorder_session *session, bool has_ended)
 {
     const struct iso_recorder *recorder = session->recorder;
-    if (recorder->sink && recorder->sink->tell && (has_ended || !session->sno))
-        recorder->sink->tell(recorder->context, session->sid, session->sno, has_ended);
+    struct recorder_text text = {0};
+    recorder_put(&text, "{\"session\":");
+    recorder_put_string(&text, session->sid);
+    recorder_put(&text, ",\"records\":");
+    recorder_put_number(&text, has_ended ? session->sno : 0);
+    if (!has_ended) {
+        recorder_put(&text, ",\"recorder\":");
+        recorder_put_string(&text, recorder->id);
+    }
+    recorder_put(&text, has_ended ? ",\"ended\":true}\n" : "}\n");
+    bool is_told = !text.failed && recorder->sink->tell(recorder->context, session->sid, text.bytes, text.used);
+    free(text.bytes);
+    return is_told;
+}
+
+/* Its records are known to be missing if they do not come. */
+static bool is_announced(struct iso_recorder_session *session)
+{
+    session->is_told =
+        session->is_told || !is_counted(session) || (recorder_begin(session->recorder) && tell(session, false));
+    return session->is_told;
 }
 
 struct iso_recorder_session *iso_recorder_session_new(struct iso_recorder *recorder, const char *sid)
@@ -49,7 +74,7 @@ void iso_recorder_session_free(struct iso_recorder_session *session)
 {
     if (!session)
         return;
-    if (session->sno)
+    if (session->sno && session->is_told && is_counted(session))
         tell(session, true);
     recorder_floors_remove(&session->recorder->floors, &session->floor);
     free(session->head.bytes);
@@ -392,10 +417,10 @@ static void end_transaction(struct iso_recorder_session *session, const char *st
         return;
     recorder_drop_query(session);
     session->open = false;
-    tell(session, false);
     session->sno++;
+    atomic_fetch_add(&session->recorder->ended, 1);
     if (session->recorder->sink)
-        count_fate(session, hand_over(session, status));
+        count_fate(session, is_announced(session) ? hand_over(session, status) : RECORDER_FULL);
     else if (session->record.failed)
         recorder_count(session->recorder, RECORDER_REFUSED);
     if (!session->held.used)
@@ -424,6 +449,14 @@ void iso_recorder_let_go(struct iso_recorder_session *session, bool right)
     clear_text(&session->bare);
     if (!session->open)
         atomic_store(&session->floor.xmin, UINT64_MAX);
+}
+
+void iso_recorder_drop(struct iso_recorder_session *session)
+{
+    if (!session || !session->open)
+        return;
+    session->record.failed = true;
+    end_transaction(session, "unknown");
 }
 
 void iso_recorder_commit(struct iso_recorder_session *session)

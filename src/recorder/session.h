@@ -40,6 +40,7 @@ struct iso_recorder_session {
     uint64_t sts, cts;
     bool has_sts, has_cts, writes_from_stream;
     bool holds;
+    bool is_told; /* that its records are counted */
     struct recorder_text held,
         bare;   /* whole lines that wait, and the same without operations: empty ones are left out */
     bool open;  /* between begin and end */

@@ -185,6 +185,7 @@ void iso_report_polygraph_text(struct iso_output *output, const struct iso_polyg
     if (quiet)
         return;
     report_put_stream(output, report->history);
+    report_put_lost(output, report->history);
     uint32_t count;
     struct iso_finding *findings = report_sorted_findings(report, &count);
     for (uint32_t i = 0; i < count; i++)

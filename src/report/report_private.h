@@ -22,6 +22,8 @@ void report_put_transaction(struct iso_output *output, const struct iso_history 
 void report_put_key(struct iso_output *output, const struct iso_history *history, uint32_t key);
 /* Whether, and what to do about it, the records leave to a change stream what they wrote. */
 void report_put_stream(struct iso_output *output, const struct iso_history *history);
+/* Records that are missing in its file, if that is known. */
+void report_put_lost(struct iso_output *output, const struct iso_history *history);
 void report_put_size(struct iso_output *output, const struct iso_history *history, const char *engine, double seconds);
 
 /* ---- polygraph's reports ---- */

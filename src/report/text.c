@@ -440,11 +440,28 @@ void report_put_stream(struct iso_output *output, const struct iso_history *hist
     if (history->writer_of_stream == ISO_NONE)
         return;
     iso_history_location_text(history, history->writer_of_stream, place, sizeof place);
-    iso_output_format(
-        output,
-        "  %s: the record says which rows it wrote and not what: that stands in the change stream. Join them:\n"
-        "  isochron replay --source KIND:TOPIC,cells=true ... --history FILE CAPTURE\n",
-        place);
+    iso_output_format(output,
+                      "  %s: %s stands in the change stream. Join them:\n"
+                      "  isochron replay --source KIND:TOPIC,cells=true ... --history FILE CAPTURE\n",
+                      place,
+                      history->of_stream ? "what rows had before, and what was written,"
+                                         : "the record says which rows it wrote and not what: that");
+}
+
+void report_put_lost(struct iso_output *output, const struct iso_history *history)
+{
+    const struct iso_history_lost *lost = &history->lost;
+    uint32_t input = iso_origin_input(lost->origin);
+    if (!iso_history_lacks(history))
+        return;
+    iso_output_format(output, "  %s:%" PRIu64 ": ", history->inputs[input], iso_origin_offset(lost->origin));
+    if (lost->records)
+        report_put_count(output, lost->records, "record that its recorder counted is",
+                         "records that their recorder counted are");
+    else
+        iso_output_text(output, "nobody says how many records of this recorder are");
+    iso_output_text(output, lost->recorders ? " missing; it did not end: was it killed, or does it still write?\n"
+                                            : " missing: too large, or dropped since a buffer or the disk was full.\n");
 }
 
 /* What stayed unjudged, and what a person can do about it. */
@@ -454,6 +471,7 @@ static void put_gaps(struct iso_output *output, const struct iso_verdict *verdic
         iso_output_text(output, "  The input has no committed transaction, so there was nothing to judge. Is it the "
                                 "right file, and was it recorded to its end?\n");
     report_put_stream(output, verdict->history);
+    report_put_lost(output, verdict->history);
     if (verdict->reads_unjudged) {
         iso_output_text(output, "  ");
         report_put_count(output, verdict->reads_unjudged, "read was", "reads were");

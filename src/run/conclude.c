@@ -20,16 +20,30 @@ static void put_without_start(const struct iso_join_stats *join, struct iso_text
 }
 
 /* Which of the clients' records never came. */
-static void put_lost(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats, struct iso_text *text)
+static void put_lost(const struct iso_pipeline *pipeline, const struct iso_pipeline_lost *lost, struct iso_text *text)
 {
     char location[ISO_PIPELINE_LOCATION];
-    iso_pipeline_location(pipeline, stats->lost.origin, location, sizeof location);
-    iso_text_format(text,
-                    "%" PRIu64 " client record%s of %" PRIu64
-                    " session%s, by the count of who recorded them, the first one "
-                    "in front of %s: larger than the topic allows, not delivered, or dropped since a buffer was full",
-                    stats->lost.records, app_plural(stats->lost.records), stats->lost.sessions,
-                    app_plural(stats->lost.sessions), location);
+    iso_pipeline_location(pipeline, lost->records ? lost->origin : lost->file.origin, location, sizeof location);
+    if (lost->records)
+        iso_text_format(text, "%" PRIu64 " client record%s", lost->records, app_plural(lost->records));
+    if (lost->records && lost->sessions)
+        iso_text_format(text, " of %" PRIu64 " session%s", lost->sessions, app_plural(lost->sessions));
+    if (lost->records)
+        iso_text_format(text,
+                        ", by the count of who recorded them, the first one in front of %s: larger than the topic "
+                        "allows, not delivered, or dropped since a buffer was full",
+                        location);
+    else if (lost->file.records)
+        iso_text_format(text, "%" PRIu64 " record%s in front of %s, by the count of who recorded them",
+                        lost->file.records, app_plural(lost->file.records), location);
+    else if (lost->file.recorders)
+        iso_text_format(text, "the recorder that began at %s did not end: was it killed, or does it still write?",
+                        location);
+    if (lost->silent)
+        iso_text_format(
+            text, "%srecorder %s%s has been silent for %" PRIu64 " s and did not end: what it had not sent yet is lost",
+            text->used ? "; " : "", lost->name, lost->silent > 1 ? " (and others)" : "",
+            (lost->latest - lost->since) / 1000);
 }
 
 /* Reads that were not judged, by reason, where there are several. */
@@ -51,8 +65,8 @@ static void put_detail(const struct iso_pipeline *pipeline, const struct iso_boo
         iso_books_waiting_text(books, text);
     else if (reason && !strcmp(reason, iso_unjudged_name(ISO_UNJUDGED_INCOMPLETE)))
         iso_pipeline_put_lost(pipeline, text);
-    else if (reason && !strcmp(reason, "records-lost"))
-        put_lost(pipeline, stats, text);
+    else if (reason && !strcmp(reason, ISO_RECORDS_LOST))
+        put_lost(pipeline, &stats->lost, text);
     else if (reason && !strcmp(reason, "no-start-timestamp"))
         put_without_start(&stats->join, text);
     else if (reason && books->balanced)

@@ -23,6 +23,9 @@ static void rename_inputs(struct iso_inputs *inputs, struct iso_history *history
     for (uint32_t t = 0; t < history->transaction_count; t++)
         history->origin[t] =
             iso_origin(numbers[iso_origin_input(history->origin[t])], iso_origin_offset(history->origin[t]));
+    if (history->input_count)
+        history->lost.origin =
+            iso_origin(numbers[iso_origin_input(history->lost.origin)], iso_origin_offset(history->lost.origin));
 }
 
 enum iso_status app_records_read(struct app_records *records, struct iso_pipeline *pipeline, struct iso_error *error)

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/fault.h"
 #include "base/memory.h"
@@ -295,6 +296,7 @@ static enum iso_status conclude_run(struct watcher *watcher, double seconds, str
     struct app_durable *durable = watcher->durable.catching_up ? NULL : durable_of(watcher);
     unsigned patience = patience_of(watcher->options);
     enum iso_status outcome = ISO_OK;
+    iso_pipeline_clock(stream->pipeline, (uint64_t)time(NULL) * 1000);
     if (!hand_over(watcher))
         durable = NULL; /* a restart hands over the rest */
     app_signals_note_step();

@@ -295,6 +295,9 @@ void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged)
     } else if (iso_verdict_judged_nothing(verdict->history, verdict->reads_judged)) {
         verdict->outcome = ISO_IS_UNDECIDED;
         verdict->reason = "nothing-judged";
+    } else if (iso_history_lacks(verdict->history)) {
+        verdict->outcome = ISO_IS_UNDECIDED;
+        verdict->reason = ISO_RECORDS_LOST;
     } else {
         verdict->outcome = ISO_HOLDS;
     }

@@ -158,7 +158,7 @@ jq -c '.acked[]' "$work/through" "$work/direct" | sort -u >"$work/acked"
 jq -c '(.payload // .).after.balance' "$work/rows" | sort -u >"$work/written"
 [ -z "$(comm -23 "$work/acked" "$work/written")" ]
 result $? "each of $(wc -l <"$work/acked") transactions whose COMMIT was acknowledged did commit"
-jq -ce 'select((.tid and .sid and .ops) or (.session and has("records")))' "$work/records" | wc -l >"$work/whole"
+jq -ce 'select((.tid and .sid and .ops) or ((.session or .recorder) and has("records")))' "$work/records" | wc -l >"$work/whole"
 [ "$(cat "$work/whole")" = "$(wc -l <"$work/records")" ] && [ "$(cat "$work/whole")" -gt 500 ]
 result $? "none of $(cat "$work/whole") records is torn"
 jq -r 'select((.status // "committed") == "committed" and .xid) | .xid' "$work/records" | sort -u >"$work/said"

@@ -6,7 +6,7 @@ another version than the one that they had read: the before image of their row s
 import json
 import sys
 
-records = [json.loads(line) for line in open(sys.argv[1]) if line.strip()]
+records = [json.loads(line) for line in open(sys.argv[1]) if '"tid"' in line]
 rows, initial = {}, {}
 for line in open(sys.argv[2]):
     row = json.loads(line)["payload"]

@@ -87,7 +87,7 @@ until [ "$before" = "$(counted)" ]; do before=$(counted) && sleep 0.2; done # wh
 kill -0 $reader # it still works
 still_works=$?
 wait $reader
-[ $? = 0 ] && [ $still_works = 0 ] && [ "$before" = "$(counted)" ] && jq -e .tid "$work/off.jsonl" >"$work/tids" &&
+[ $? = 0 ] && [ $still_works = 0 ] && [ "$before" = "$(counted)" ] && jq -e '.tid // empty' "$work/off.jsonl" >"$work/tids" &&
     grep -q 'failed transactions: 0 ' "$work/bench"
 result $? "PUT /recording/off in the middle of $(sed -n 's/^number of transactions actually processed: //p' "$work/bench") transactions: none fails, and $(wc -l <"$work/tids") whole records are all"
 proxy_stop
@@ -153,6 +153,9 @@ reader=$!
 until [ "$(metric records_written_total)" -gt 100 ]; do sleep 0.1; done
 kill -9 $proxy_process
 wait $proxy_process $reader
-jq -e .tid "$work/killed.jsonl" >"$work/tids" && [ "$(wc -l <"$work/tids")" -gt 100 ]
+jq -e '.tid // empty' "$work/killed.jsonl" >"$work/tids" && [ "$(wc -l <"$work/tids")" -gt 100 ]
 result $? "kill -9 leaves whole records"
+"$(dirname "$proxy")/isochron" check --level si "$work/killed.jsonl" >"$work/judged" 2>&1
+[ $? = 3 ] && grep -q 'did not end: was it killed' "$work/judged"
+result $? "and what it may have had besides is told: $(tail -1 "$work/judged")"
 plan $number

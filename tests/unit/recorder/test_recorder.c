@@ -95,6 +95,53 @@ static void writes_every_member(void **state)
     unlink(path);
 }
 
+/* The numbers behind "records": in the file's lines, -1 for a record. */
+static int totals_in(const char *path, long totals[], int most)
+{
+    size_t length;
+    char *text = test_read_file(path, &length);
+    int count = 0;
+    for (char *line = strtok(text, "\n"); line && count < most; line = strtok(NULL, "\n")) {
+        const char *records = strstr(line, "\"records\":");
+        if (*line == '{')
+            totals[count++] = !records ? -1 : strtol(records + 10, NULL, 10);
+    }
+    free(text);
+    return count;
+}
+
+/* Also of those that were dropped; a line that was cut off is none, whosever it is. */
+static void totals_stand_around_the_records(void **state)
+{
+    (void)state;
+    char path[TEST_PATH];
+    long totals[20];
+    const struct iso_recorder_options options = {.totals = true};
+    for (int run = 0; run < 2; run++) {
+        struct iso_error error = {0};
+        struct iso_recorder *recorder = run ? iso_recorder_new_file(path, &options, &error) : open_file(path, &options);
+        struct iso_recorder_session *session = iso_recorder_session_new(recorder, "s");
+        one_write(session, "1");
+        one_write(session, "\xff");
+        iso_recorder_begin(session);
+        iso_recorder_drop(session);
+        iso_recorder_drop(session); /* there is none any more */
+        assert_true(iso_recorder_flush(recorder, 60));
+        assert_int_equal(counts(recorder).recorded, 1);
+        assert_int_equal(counts(recorder).written, 1);
+        assert_int_equal(counts(recorder).dropped_refused, 2);
+        iso_recorder_session_free(session);
+        iso_recorder_free(recorder);
+        FILE *file = fopen(path, "a");
+        fputs("{\"recorder\":\"kil", file);
+        fclose(file);
+    }
+    const long expected[] = {0, -1, 3, 0, -1, 3};
+    assert_int_equal(totals_in(path, totals, 20), 7); /* the last one is cut off */
+    assert_memory_equal(totals, expected, sizeof expected);
+    unlink(path);
+}
+
 static void rolls_back_to_a_savepoint(void **state)
 {
     (void)state;
@@ -859,6 +906,7 @@ int main(void)
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_every_member),
+        cmocka_unit_test(totals_stand_around_the_records),
         cmocka_unit_test(rolls_back_to_a_savepoint),
         cmocka_unit_test(takes_a_name_and_mariadbs_snapshots),
         cmocka_unit_test(keys_are_escaped),

@@ -32,11 +32,11 @@ static const char *const *properties_of(const struct iso_kafka_mock *mock)
     return properties;
 }
 
-/* What session s says in front of its records, `count` of them, and behind them. */
-static int put_message(char text[200], uint32_t i, uint32_t count)
+/* What session s of recorder `id` says in front of its records, `count` of them, and behind them. */
+static int put_message(char text[200], const char *id, uint32_t i, uint32_t count)
 {
     if (!i)
-        return snprintf(text, 200, "{\"session\":\"s\",\"records\":0}");
+        return snprintf(text, 200, "{\"session\":\"s\",\"records\":0,\"recorder\":\"%s\"}", id);
     if (i > count)
         return snprintf(text, 200, "{\"session\":\"s\",\"records\":%u,\"ended\":true}", count);
     return snprintf(text, 200,
@@ -45,7 +45,24 @@ static int put_message(char text[200], uint32_t i, uint32_t count)
                     i - 1, i - 1);
 }
 
-/* Messages of the topic's one partition are what session s says, and have its key. */
+/* A recorder's own messages: its id, as it says first, and how many records there were, as it says last. */
+static bool take_total(const struct iso_message *message, char id[100], int *total)
+{
+    char text[200] = "", name[100];
+    int end = 0;
+    memcpy(text, message->payload.data, message->payload.size < 199 ? message->payload.size : 199);
+    if (sscanf(text, "{\"recorder\":\"%99[^\"]\",\"records\":%d,%n", name, total, &end) < 2)
+        return false;
+    assert_true(!*id || !strcmp(name, id));
+    assert_string_equal(text + end, *id ? "\"ended\":true}" : "\"alive_ms\":10000}");
+    assert_true(*id || !*total);
+    strcpy(id, name);
+    assert_int_equal(message->key.size, strlen(id));
+    assert_memory_equal(message->key.data, id, strlen(id));
+    return true;
+}
+
+/* Messages of the topic's one partition are the recorder's, or what session s says, and have their key. */
 static void check_topic(const struct iso_kafka_mock *mock, uint32_t count)
 {
     static const char *const topics[] = {"records"};
@@ -58,14 +75,20 @@ static void check_topic(const struct iso_kafka_mock *mock, uint32_t count)
         .properties = &properties, .topics = topics, .topic_count = 1, .until_eof = true};
     struct iso_kafka_consumer *consumer = iso_kafka_consumer_new(&options, &inputs, &error);
     assert_non_null(consumer);
-    uint32_t seen = 0;
+    uint32_t seen = 0, totals = 0;
+    char id[100] = "";
+    int total;
     while (!iso_kafka_consumer_finished(consumer)) {
         const struct iso_message *messages;
         uint32_t got;
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &error), ISO_OK);
-        for (uint32_t i = 0; i < got; i++, seen++) {
+        for (uint32_t i = 0; i < got; i++) {
             char text[200];
-            int length = put_message(text, seen, count);
+            if (take_total(&messages[i], id, &total)) {
+                totals++;
+                continue;
+            }
+            int length = put_message(text, id, seen++, count);
             assert_int_equal(messages[i].payload.size, length);
             assert_memory_equal(messages[i].payload.data, text, length);
             assert_int_equal(messages[i].key.size, 1);
@@ -73,6 +96,8 @@ static void check_topic(const struct iso_kafka_mock *mock, uint32_t count)
         }
     }
     assert_int_equal(seen, count + 2);
+    assert_int_equal(totals, 2);
+    assert_int_equal(total, count);
     iso_kafka_consumer_free(consumer);
     iso_kafka_properties_release(&properties);
     iso_inputs_release(&inputs);
