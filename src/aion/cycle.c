@@ -12,6 +12,7 @@
 #include "aion/engine_private.h"
 #include "base/components.h"
 #include "base/memory.h"
+#include "base/order.h"
 
 void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie, const struct iso_atoms *atoms, iso_atom tid)
 {
@@ -210,11 +211,7 @@ static void resolve_group(struct iso_aion *engine, const struct aion_tie *ties, 
     iso_free(group.edges);
 }
 
-static int compare_by_cts(const void *left, const void *right)
-{
-    const struct aion_tie *a = left, *b = right;
-    return a->cts < b->cts ? -1 : a->cts > b->cts;
-}
+ISO_ORDER_BY(compare_by_cts, struct aion_tie, cts)
 
 /* The shards have reported all of every cts below `passed`; of the last timestamp that there is, at the end. */
 void aion_ties_resolve(struct iso_aion *engine)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "aion/engine_private.h"
+#include "base/order.h"
 #include "spill/spill.h"
 
 /* LOOK: transactions between two looks; STEPS: at most so many at one time; SHARE: of the limit, for the engine whatever
@@ -86,12 +87,6 @@ static uint64_t reached(const struct iso_aion *engine)
     return engine->time.limit > engine->time.expired ? engine->time.limit : engine->time.expired;
 }
 
-static int compare_times(const void *left, const void *right)
-{
-    uint64_t one = *(const uint64_t *)left, other = *(const uint64_t *)right;
-    return (one > other) - (one < other);
-}
-
 /* The middle of the timestamps that came last: one that lies far from the others does not move it. */
 static uint64_t middle(const struct iso_aion *engine)
 {
@@ -99,7 +94,7 @@ static uint64_t middle(const struct iso_aion *engine)
     size_t most = sizeof recent->ring / sizeof *recent->ring, count = recent->count < most ? recent->count : most;
     uint64_t sorted[sizeof recent->ring / sizeof *recent->ring];
     memcpy(sorted, recent->ring, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, compare_times);
+    qsort(sorted, count, sizeof *sorted, iso_order_u64);
     return count ? sorted[count / 2] : 0;
 }
 

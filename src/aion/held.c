@@ -7,6 +7,7 @@
 #include "base/cell_key.h"
 #include "base/memory.h"
 #include "base/number_map.h"
+#include "base/order.h"
 #include "base/sorted.h"
 #include "history/archive.h"
 #include "history/copy.h"
@@ -168,18 +169,12 @@ void aion_gaps_add(struct aion_gaps *gaps, const struct iso_history *history, ui
     }
 }
 
-static int compare_times(const void *left, const void *right)
-{
-    uint64_t one = *(const uint64_t *)left, other = *(const uint64_t *)right;
-    return (one > other) - (one < other);
-}
-
 void aion_gaps_sort(struct aion_gaps *gaps)
 {
     uint32_t left = 0;
     if (gaps->is_sorted || !gaps->count)
         return;
-    qsort(gaps->list, gaps->count, sizeof *gaps->list, compare_times);
+    qsort(gaps->list, gaps->count, sizeof *gaps->list, iso_order_u64);
     for (uint32_t i = 0; i < gaps->count; i++) {
         if (!left || gaps->list[left - 1] != gaps->list[i])
             gaps->list[left++] = gaps->list[i];

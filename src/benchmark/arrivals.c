@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 /* ---- the order of commits ---- */
 
@@ -11,13 +12,7 @@ struct place {
     uint32_t transaction;
 };
 
-static int compare_arrivals(const void *left, const void *right)
-{
-    const struct place *a = left, *b = right;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    return a->transaction < b->transaction ? -1 : a->transaction > b->transaction;
-}
+ISO_ORDER_BY_TWO(compare_arrivals, struct place, time, transaction)
 
 /* When a transaction ended, as far as its timestamps say. */
 static uint64_t end_of(const struct iso_history *history, uint32_t t)

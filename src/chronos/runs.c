@@ -7,19 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "chronos/chronos_private.h"
-
-static int compare_numbers(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
 
 void chronos_sort_numbers(uint64_t *numbers, uint32_t count)
 {
     enum { SMALL = 40 }; /* insertion sort wins below */
     if (count > SMALL) {
-        qsort(numbers, count, sizeof *numbers, compare_numbers);
+        qsort(numbers, count, sizeof *numbers, iso_order_u64);
         return;
     }
     for (uint32_t i = 1; i < count; i++) {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "draw/layout_private.h"
 
 enum { SWEEPS = 12, GAP = 18, ROOM = 16 };
@@ -12,13 +13,7 @@ struct wish {
     uint32_t item, rank;
 };
 
-static int compare(const void *left, const void *right)
-{
-    const struct wish *a = left, *b = right;
-    if (a->at != b->at)
-        return a->at < b->at ? -1 : 1;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
-}
+ISO_ORDER_BY_TWO(compare, struct wish, at, rank)
 
 /* Sums, by item, of what `of` is of the neighbours above (or below). */
 static void sum_neighbours(const struct layout_part *part, bool above, double (*of)(const struct layout_item *),

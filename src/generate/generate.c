@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "generate/generate_private.h"
 
 /* ---- when anomalies are due ---- */
@@ -14,13 +15,7 @@ struct due {
     const struct iso_anomaly_script *anomaly;
 };
 
-static int compare_due(const void *left, const void *right)
-{
-    const struct due *a = left, *b = right;
-    if (a->place != b->place)
-        return a->place < b->place ? -1 : 1;
-    return a->order < b->order ? -1 : a->order > b->order;
-}
+ISO_ORDER_BY_TWO(compare_due, struct due, place, order)
 
 static struct due *plan(const struct iso_generate_options *options, uint32_t *count)
 {

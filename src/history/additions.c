@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "history/history_private.h"
 
 void history_additions_put(struct history_additions *additions, struct history_addition addition)
@@ -19,13 +20,7 @@ void history_additions_release(struct history_additions *additions)
     *additions = (struct history_additions){0};
 }
 
-static int compare(const void *left, const void *right)
-{
-    const struct history_addition *one = left, *other = right;
-    if (one->transaction != other->transaction)
-        return one->transaction < other->transaction ? -1 : 1;
-    return (one->key > other->key) - (one->key < other->key);
-}
+ISO_ORDER_BY_TWO(compare, struct history_addition, transaction, key)
 
 static void copy(struct iso_history *history, uint32_t to, uint32_t from)
 {

@@ -3,6 +3,7 @@
  * timestamps. */
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "history/history_private.h"
 
 struct stamps {
@@ -39,13 +40,7 @@ static void collect_stamp(uint64_t *physical, uint64_t *logical, struct stamps *
     stamps->values[stamps->count++] = (struct iso_stamp){*physical, logical ? *logical : 0};
 }
 
-static int compare_stamps(const void *left, const void *right)
-{
-    const struct iso_stamp *a = left, *b = right;
-    if (a->physical != b->physical)
-        return a->physical < b->physical ? -1 : 1;
-    return a->logical < b->logical ? -1 : a->logical > b->logical;
-}
+ISO_ORDER_BY_TWO(compare_stamps, struct iso_stamp, physical, logical)
 
 static void replace_stamp(uint64_t *physical, uint64_t *logical, struct stamps *stamps)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "history/history_private.h"
 
 static bool read_number(const char **at, const char *end, uint64_t *number)
@@ -16,12 +17,6 @@ static bool read_number(const char **at, const char *end, uint64_t *number)
     }
     *number = value;
     return *at > start;
-}
-
-static int compare_numbers(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
 }
 
 static bool read_xips(struct iso_history *history, const char *at, const char *end)
@@ -53,7 +48,7 @@ bool iso_history_snapshot(struct iso_history *history, const char *text, size_t 
     }
     one.xip_count = (uint32_t)(history->xip_count - one.first_xip);
     if (one.xip_count)
-        qsort(history->snapshot_xips + one.first_xip, one.xip_count, sizeof one.xmin, compare_numbers);
+        qsort(history->snapshot_xips + one.first_xip, one.xip_count, sizeof one.xmin, iso_order_u64);
     history_reserve_snapshots(history, 1, 0);
     *snapshot = history->snapshot_count;
     history->snapshots[history->snapshot_count++] = one;
@@ -123,7 +118,7 @@ uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *f
 static bool in_progress(const struct iso_history *history, const struct iso_snapshot *snapshot, uint64_t xid)
 {
     const uint64_t *xips = iso_snapshot_xips(history, snapshot);
-    return snapshot->xip_count && bsearch(&xid, xips, snapshot->xip_count, sizeof xid, compare_numbers);
+    return snapshot->xip_count && bsearch(&xid, xips, snapshot->xip_count, sizeof xid, iso_order_u64);
 }
 
 bool iso_snapshot_sees(const struct iso_history *history, const struct iso_snapshot *snapshot, uint64_t xid)

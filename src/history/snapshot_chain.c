@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "history/history_private.h"
 #include "history/snapshot_order.h"
 
@@ -27,11 +28,7 @@ struct chain {
     uint32_t violation_capacity;
 };
 
-static int compare_committed(const void *left, const void *right)
-{
-    const struct committed *a = left, *b = right;
-    return a->xid < b->xid ? -1 : a->xid > b->xid;
-}
+ISO_ORDER_BY(compare_committed, struct committed, xid)
 
 static enum iso_status collect_committed(struct chain *chain, struct iso_error *error)
 {

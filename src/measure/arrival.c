@@ -4,14 +4,9 @@
 #include <stdlib.h>
 
 #include "base/normal.h"
+#include "base/order.h"
 
-static int compare(const void *left, const void *right)
-{
-    const struct iso_arrival *a = left, *b = right;
-    if (a->microseconds != b->microseconds)
-        return a->microseconds < b->microseconds ? -1 : 1;
-    return a->number < b->number ? -1 : a->number > b->number;
-}
+ISO_ORDER_BY_TWO(compare, struct iso_arrival, microseconds, number)
 
 void iso_arrivals_draw(const struct iso_arrival_options *options, struct iso_arrival *arrivals, size_t count)
 {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "native/native_private.h"
 
 bool native_read_bound(struct iso_native *native, const char *what, struct iso_history *history, iso_atom *bound)
@@ -44,12 +45,6 @@ bool native_read_rows(struct iso_native *native, struct iso_history *history, st
     return native->json.code == ISO_JSON_FINE || native_scanner_fault(native);
 }
 
-static int compare_keys(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 /* A key of the last `rows` operations that stands there twice, or ISO_NONE. */
 static uint32_t repeated_key(const struct iso_history *history, uint32_t rows)
 {
@@ -61,7 +56,7 @@ static uint32_t repeated_key(const struct iso_history *history, uint32_t rows)
         return ISO_NONE;
     uint32_t *sorted = iso_allocate(rows * sizeof *sorted);
     memcpy(sorted, keys, rows * sizeof *sorted);
-    qsort(sorted, rows, sizeof *sorted, compare_keys);
+    qsort(sorted, rows, sizeof *sorted, iso_order_u32);
     for (uint32_t i = 1; i < rows; i++)
         found = sorted[i] == sorted[i - 1] ? sorted[i] : found;
     iso_free(sorted);

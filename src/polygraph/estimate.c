@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "polygraph/windows.h"
 
 struct estimated {
@@ -15,13 +16,7 @@ struct estimated {
     uint32_t node;
 };
 
-static int compare_estimates(const void *left, const void *right)
-{
-    const struct estimated *a = left, *b = right;
-    if (a->share != b->share)
-        return a->share < b->share ? -1 : 1;
-    return a->node < b->node ? -1 : a->node > b->node;
-}
+ISO_ORDER_BY_TWO(compare_estimates, struct estimated, share, node)
 
 static uint32_t nodes_a_transaction(const struct engine *engine)
 {

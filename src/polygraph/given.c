@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "history/foreign.h"
 #include "history/moment.h"
 
@@ -18,13 +19,7 @@ struct stamped {
     uint32_t transaction; /* local */
 };
 
-static int compare_stamped(const void *left, const void *right)
-{
-    const struct stamped *a = left, *b = right;
-    if (a->cts != b->cts)
-        return a->cts < b->cts ? -1 : 1;
-    return (a->transaction > b->transaction) - (a->transaction < b->transaction);
-}
+ISO_ORDER_BY_TWO(compare_stamped, struct stamped, cts, transaction)
 
 /* Transactions that write and have a position, by cts. The caller frees them. */
 static struct stamped *sort_writers(const struct engine *engine, uint32_t *count)
@@ -82,13 +77,7 @@ struct valued {
     uint32_t value, position;
 };
 
-static int compare_values(const void *left, const void *right)
-{
-    const struct valued *a = left, *b = right;
-    if (a->value != b->value)
-        return a->value < b->value ? -1 : 1;
-    return (a->position > b->position) - (a->position < b->position);
-}
+ISO_ORDER_BY_TWO(compare_values, struct valued, value, position)
 
 static void sort_tie(struct engine *engine, uint32_t from, uint32_t end, struct valued *sorted)
 {

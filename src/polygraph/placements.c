@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
+
 static void new_placements(struct engine *engine)
 {
     engine->placements = iso_allocate_zeroed(1, sizeof *engine->placements);
@@ -36,25 +38,19 @@ static uint64_t end_of(uint32_t write, uint32_t end)
     return (uint64_t)write << 32 | end;
 }
 
-static int compare_ends(const void *left, const void *right)
-{
-    const uint64_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 static void sort_ends(const struct placements *placements, struct repeating_list *list)
 {
     uint32_t count = list->end - list->first;
     list->ends = iso_allocate(((size_t)count + 1) * sizeof *list->ends);
     for (uint32_t i = 0; i < count; i++)
         list->ends[i] = end_of(placements->items[list->first + i].write, placements->items[list->first + i].end);
-    qsort(list->ends, count, sizeof *list->ends, compare_ends);
+    qsort(list->ends, count, sizeof *list->ends, iso_order_u64);
 }
 
 bool placements_has(const struct repeating_list *list, uint32_t write, uint32_t end)
 {
     uint64_t wanted = end_of(write, end);
-    return bsearch(&wanted, list->ends, list->end - list->first, sizeof wanted, compare_ends);
+    return bsearch(&wanted, list->ends, list->end - list->first, sizeof wanted, iso_order_u64);
 }
 
 void placements_end(struct engine *engine)

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/order.h"
 #include "polygraph/given.h"
 #include "polygraph/placements.h"
 
@@ -206,12 +207,6 @@ bool read_from_find(struct engine *engine, const uint32_t *list_writer)
     return all;
 }
 
-static int compare_versions(const void *left, const void *right)
-{
-    const uint32_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 /* Sets of lists share members, so each is sorted by itself: there are few. False: it is none. */
 static bool sort_set_of_list(struct engine *engine, uint32_t set)
 {
@@ -221,7 +216,7 @@ static bool sort_set_of_list(struct engine *engine, uint32_t set)
         return false;
     for (uint32_t i = 0; i < count; i++)
         members[i] = engine->writes.version[members[i]];
-    qsort(members, count, sizeof *members, compare_versions);
+    qsort(members, count, sizeof *members, iso_order_u32);
     return true;
 }
 

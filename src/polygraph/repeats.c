@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "polygraph/lists.h"
 #include "polygraph/placements.h"
 
@@ -63,12 +64,6 @@ static uint32_t pin_all(struct lists *lists, uint32_t key, uint32_t start)
     return length;
 }
 
-static int compare_elements(const void *left, const void *right)
-{
-    const iso_atom *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 /* Appends of an element by others than the reader. */
 static uint32_t count_appends(const struct lists *lists, uint32_t read, iso_atom element)
 {
@@ -88,7 +83,7 @@ static bool are_enough(struct lists *lists, uint32_t key, uint32_t start)
     uint32_t read = lists->longest[key], count = lists->engine->reads.prefix[read] - start, first = 0;
     iso_atom *sorted = iso_numbers(count);
     memcpy(sorted, lists_elements(lists, read) + start, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, compare_elements);
+    qsort(sorted, count, sizeof *sorted, iso_order_u32);
     bool fine = true;
     for (uint32_t i = 1; i <= count && fine; i++) {
         if (i < count && sorted[i] == sorted[first])

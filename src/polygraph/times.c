@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "polygraph/polygraph_private.h"
 
 struct ending {
@@ -32,13 +33,7 @@ uint32_t times_count(const struct engine *engine)
     return count;
 }
 
-static int compare_endings(const void *left, const void *right)
-{
-    const struct ending *a = left, *b = right;
-    if (a->ended != b->ended)
-        return a->ended < b->ended ? -1 : 1;
-    return a->transaction < b->transaction ? -1 : a->transaction > b->transaction;
-}
+ISO_ORDER_BY_TWO(compare_endings, struct ending, ended, transaction)
 
 static void add_edge(struct engine *engine, uint32_t from, uint32_t to)
 {

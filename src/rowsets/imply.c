@@ -12,6 +12,7 @@
  * An order is implied only where the result is known on both sides of the change. Queries of which not all is implied are
  * counted.
  */
+#include "base/order.h"
 #include "history/additions.h"
 #include "rowsets/judge_private.h"
 
@@ -164,12 +165,6 @@ static enum difference differs(const struct implying *implying)
 
 /* ---- changes ---- */
 
-static int compare_moments(const void *left, const void *right)
-{
-    uint64_t one = *(const uint64_t *)left, other = *(const uint64_t *)right;
-    return (one > other) - (one < other);
-}
-
 static void collect_moments(struct implying *implying, uint32_t row)
 {
     const struct iso_rowsets *engine = implying->judge.engine;
@@ -180,7 +175,7 @@ static void collect_moments(struct implying *implying, uint32_t row)
             implying->moments[implying->moment_count++] = engine->store.versions[engine->store.cells[c].first + v].cts;
         }
     if (implying->moment_count)
-        qsort(implying->moments, implying->moment_count, sizeof *implying->moments, compare_moments);
+        qsort(implying->moments, implying->moment_count, sizeof *implying->moments, iso_order_u64);
 }
 
 /* `ROW#?TID`, as a key of the history. */

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/sorted.h"
 #include "rowsets/judge_private.h"
 
@@ -436,12 +437,6 @@ static bool is_altered(const struct rowsets_table *table, const struct rowsets_q
     return false;
 }
 
-static int compare_atoms(const void *left, const void *right)
-{
-    iso_atom one = *(const iso_atom *)left, other = *(const iso_atom *)right;
-    return (one > other) - (one < other);
-}
-
 static bool is_sorted(const iso_atom *atoms, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++)
@@ -450,19 +445,13 @@ static bool is_sorted(const iso_atom *atoms, uint32_t count)
     return true;
 }
 
-static int compare_owns(const void *left, const void *right)
-{
-    const struct rowsets_own *one = left, *other = right;
-    if (one->parts != other->parts)
-        return one->parts < other->parts ? -1 : 1;
-    return (one->column > other->column) - (one->column < other->column);
-}
+ISO_ORDER_BY_TWO(compare_owns, struct rowsets_own, parts, column)
 
 static bool make_ready(struct judge *judge)
 {
     struct rowsets_query *query = judge->query;
     if (!is_sorted(query->rows, query->row_count))
-        qsort(query->rows, query->row_count, sizeof *query->rows, compare_atoms);
+        qsort(query->rows, query->row_count, sizeof *query->rows, iso_order_u32);
     if (query->own_count > 1)
         qsort(query->owns, query->own_count, sizeof *query->owns, compare_owns);
     if (!query->is_range)

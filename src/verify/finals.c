@@ -1,17 +1,12 @@
 /* Final writes, sorted: who left a value in a register, or appended an element to a list. */
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/sorted.h"
 #include "verify/verify_private.h"
 
 /* Of one key. */
-static int compare_finals(const void *left, const void *right)
-{
-    const struct final *a = left, *b = right;
-    if (a->value != b->value)
-        return a->value < b->value ? -1 : 1;
-    return (a->transaction > b->transaction) - (a->transaction < b->transaction);
-}
+ISO_ORDER_BY_TWO(compare_finals, struct final, value, transaction)
 
 /* By key: the last write of a transaction, 1 + its operation; those of others come before its first. */
 static void note_last(const struct iso_history *history, uint32_t t, uint32_t *last)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/sorted.h"
 #include "verify/verify_private.h"
 
@@ -100,19 +101,13 @@ static bool holds_foreign(const struct said *said, uint32_t other)
     return false;
 }
 
-static int compare_pairs(const void *left, const void *right)
-{
-    const uint64_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 /* The prefix's elements, each with its place in the lower half, in the order of elements and places. */
 static uint64_t *sort_elements(const struct said *said)
 {
     uint64_t *sorted = iso_allocate(((size_t)said->prefix + 1) * sizeof *sorted);
     for (uint32_t i = 0; i < said->prefix; i++)
         sorted[i] = (uint64_t)said->elements[i] << 32 | i;
-    qsort(sorted, said->prefix, sizeof *sorted, compare_pairs);
+    qsort(sorted, said->prefix, sizeof *sorted, iso_order_u64);
     return sorted;
 }
 
