@@ -188,7 +188,7 @@ CONDITIONS := $(BUILD)/tests/property/predicate_sql
 $(CONDITIONS): TEST_LIBRARIES += -lsqlite3
 
 # What engines do, counted: their sources once more, every basic block of which makes a call. See tests/property/growth.c.
-COUNTED_SOURCES := $(foreach module,base history verdict solver polygraph verify chronos,$(wildcard src/$(module)/*.c))
+COUNTED_SOURCES := $(foreach module,base history verdict solver problem polygraph verify chronos,$(wildcard src/$(module)/*.c))
 COUNTED := $(patsubst %.c,$(BUILD)/counted/%.o,$(sort $(COUNTED_SOURCES)))
 COUNTED_CALLS := memcpy memmove memset memcmp iso_allocate iso_allocate_zeroed iso_reallocate iso_column_grow iso_column_zeroed
 $(COUNTED): $(BUILD)/counted/%.o: %.c
@@ -439,7 +439,7 @@ documents: $(BUILD)/isochron.1 $(COMPLETIONS) ## Make the man page, completions,
 # program's need not be position-independent as a shared library's must; what a library needs of a module is taken from an
 # archive of all of it. Nothing is visible but what the headers declare, in the static libraries as well.
 ABI := 1
-LIBRARY_MODULES := base history predicate verdict chronos aion rowsets spill solver polygraph weak bytes native formats values evidence report join pipeline judge
+LIBRARY_MODULES := base history predicate verdict chronos aion rowsets spill solver problem polygraph weak bytes native formats values evidence report join pipeline judge
 INTERFACES := $(foreach library,isochron isochron-recorder,$(BUILD)/lib/lib$(library).so.$(ABI) $(BUILD)/lib/lib$(library).a)
 independent = $(patsubst %.c,$(BUILD)/lib/obj/%.o,$(1))
 ISOCHRON_OBJECTS := $(call independent,$(wildcard src/library/*.c))

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/numbers.h"
+#include "history/initial.h"
 
 /* A version of a key: what one transaction left there. */
 struct version {
@@ -102,11 +103,7 @@ static bool has_lists(const struct iso_history *history)
 static void add_initial(struct begins *begins)
 {
     const struct iso_history *history = begins->history;
-    uint32_t *initial = iso_numbers(history->key_count);
-    for (uint32_t key = 0; key < history->key_count; key++)
-        initial[key] = history->initial_value;
-    for (uint32_t i = 0; i < history->initial_count; i++)
-        initial[history->initial_key[i]] = history->initial_of_key[i];
+    uint32_t *initial = iso_history_initial_values(history);
     for (uint32_t key = 0; key < history->key_count; key++)
         add_version(begins, key, initial[key], ISO_NONE);
     iso_free(initial);

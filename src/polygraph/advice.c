@@ -5,7 +5,8 @@
  * number p is seen by begins at p + 1 and later. A read looks for the latest version that it may have seen, as far back
  * as its session lets it. Advice that does not work says nothing.
  */
-#include "polygraph/placements.h"
+#include "polygraph/polygraph_private.h"
+#include "problem/placements.h"
 
 enum { PATIENCE = 1024 }; /* looks at a read, on average */
 
@@ -39,13 +40,13 @@ static bool lengthen_list(struct advice *advice, uint32_t write)
 {
     const struct engine *engine = advice->engine;
     uint32_t key = engine->writes.key[write], last = advice->current[key];
-    const struct repeating_list *list = placements_of_key(engine, key);
+    const struct repeating_list *list = placements_of_key(engine->placements, key);
     if (!list)
         return true;
     uint32_t at = last == ISO_NONE ? list->start : advice->length[last];
     advice->length[write] = list->length + 1;
     const struct placement *items = engine->placements->items;
-    for (uint32_t i = placements_at(engine, list, at); i < list->end && items[i].at == at; i++) {
+    for (uint32_t i = placements_at(engine->placements, list, at); i < list->end && items[i].at == at; i++) {
         if (items[i].write != write)
             continue;
         advice->length[write] = items[i].end;
@@ -70,7 +71,7 @@ static uint32_t newest_of_set(const struct engine *engine, uint32_t set, uint32_
 static uint32_t newest_write(const struct advice *advice, uint32_t read, uint32_t begin, bool *initial)
 {
     const struct engine *engine = advice->engine;
-    const struct repeating_list *list = placements_of_key(engine, engine->reads.key[read]);
+    const struct repeating_list *list = placements_of_key(engine->placements, engine->reads.key[read]);
     uint32_t set = engine->reads.set[read], write = engine->reads.writer[read];
     if (list) {
         *initial = engine->reads.prefix[read] == list->start;

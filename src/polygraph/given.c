@@ -4,6 +4,7 @@
 
 #include "base/order.h"
 #include "history/foreign.h"
+#include "history/initial.h"
 #include "history/moment.h"
 
 /* ---- versions ---- */
@@ -193,7 +194,7 @@ static void move_read(struct engine *engine, uint32_t from, uint32_t to)
 static void see_reads(struct engine *engine)
 {
     struct given *given = engine->given;
-    uint32_t *initial = read_from_initial_values(engine->history), kept = 0;
+    uint32_t *initial = iso_history_initial_values(engine->history), kept = 0;
     given->seen = iso_numbers(engine->reads.count);
     for (uint32_t t = 0, read = 0; t < engine->transactions.count; t++) {
         uint32_t end = engine->reads.first[t + 1];

@@ -10,8 +10,8 @@
  */
 #include <stdlib.h>
 
-#include "polygraph/placements.h"
 #include "polygraph/solve.h"
+#include "problem/placements.h"
 
 enum { CLAUSES_A_ROUND = 20000 };
 

@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 #include "polygraph/given.h"
-#include "polygraph/placements.h"
 #include "polygraph/validate.h"
 #include "polygraph/windows.h"
+#include "problem/placements.h"
 
 static bool is_too_much(const struct engine *engine, uint64_t more)
 {
@@ -230,11 +230,56 @@ static void judge_graph(struct engine *engine)
     }
 }
 
+/* ---- what the history says ---- */
+
+static bool stop(void *engine)
+{
+    return engine_must_stop(engine);
+}
+
+/* The engine goes on with the problem's parts. */
+static void take_problem(struct engine *engine)
+{
+    const struct problem *problem = &engine->problem;
+    engine->transactions = problem->transactions;
+    engine->writes = problem->writes;
+    engine->reads = problem->reads;
+    engine->writer_sets = problem->writer_sets;
+    engine->list_orders = problem->list_orders;
+    engine->placements = problem->placements;
+}
+
+static enum step_result read_history(struct engine *engine)
+{
+    struct problem *problem = &engine->problem;
+    *problem = (struct problem){.history = engine->history,
+                                .options = engine->options,
+                                .result = engine->result,
+                                .rules = {.must_stop = stop, .context = engine}};
+    problem_scan(problem);
+    take_problem(engine);
+    if (engine->options->versions_by_commit) {
+        given_build(engine);
+        problem->reads = engine->reads;
+        problem->seen = engine->given->seen;
+    }
+    problem_find_writers(problem);
+    take_problem(engine);
+    if (engine->budget.stop_reason)
+        return STEP_STOPPED;
+    if (!engine->given) /* else the graph decides: a read's version is known by more than its value */
+        problem_find_lost_updates(problem);
+    if (problem_has_findings(problem))
+        return STEP_CONTRADICTION;
+    problem_validate(engine);
+    return STEP_DONE;
+}
+
 static void judge_history(struct engine *engine)
 {
     struct iso_polygraph_counters *counters = &engine->result->counters;
     double start = iso_clock_seconds();
-    enum step_result status = problem_fits(engine) ? problem_build(engine) : STEP_STOPPED;
+    enum step_result status = problem_fits(engine) ? read_history(engine) : STEP_STOPPED;
     counters->transactions = engine->transactions.count;
     counters->reads = engine->reads.count;
     counters->writes = engine->writes.count;
@@ -285,11 +330,8 @@ static void release_engine(struct engine *engine)
     graph_release(engine);
     versions_release(engine);
     chains_release(engine);
-    read_from_release(engine);
     candidates_release(engine);
-    problem_release(engine);
-    iso_free(engine->list_orders.pairs);
-    placements_release(engine);
+    problem_release(&engine->problem);
     given_release(engine);
 }
 

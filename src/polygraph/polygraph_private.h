@@ -1,10 +1,7 @@
 /* The engine: what the steps of the route share. Each step's own part has a header of its own:
  *
- * problem     what the history says (engine_problem.h)
- *   problem.c          history -> transactions, writes, reads; findings before any graph
- *   read_from.c        who may have written what a read saw
- *   unwritten.c        who else wrote what nobody left behind
- *   lists.c, repeats.c, placements.c   list reads -> the version order of lists, or what it may be
+ * problem     what the history says (problem/problem.h, engine_problem.h)
+ *   read_from.c        who may have written what a read saw, as versions
  *   given.c            the order of versions by commit timestamps, where it is given
  *   given_graph.c      the graph that this and the reads make, where nothing is open
  *   candidates.c       which of several possible writers are left when clocks are there
@@ -55,13 +52,14 @@ struct engine {
     struct iso_polygraph_result *result;
     bool serial;
     struct budget budget;
+    struct problem problem; /* the owner of the parts that follow */
     struct transactions transactions;
     struct writes writes;
     struct reads reads;
     struct writer_sets writer_sets;
     struct list_orders list_orders;
-    struct given *given;           /* the order of versions by cts (given.h); NULL: it is not given */
-    struct placements *placements; /* of lists whose elements repeat (placements.h); NULL: none does */
+    struct placements *placements;
+    struct given *given; /* the order of versions by cts (given.h); NULL: it is not given */
     struct versions versions;
     struct spans spans;
     struct candidates candidates;

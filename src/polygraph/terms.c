@@ -1,5 +1,6 @@
 /* The engine's transactions, versions and reads in the terms of evidence. */
-#include "polygraph/placements.h"
+#include "polygraph/polygraph_private.h"
+#include "problem/placements.h"
 
 uint32_t event_of(const struct engine *engine, uint32_t node)
 {

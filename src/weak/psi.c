@@ -50,31 +50,6 @@ struct psi {
     bool has_model;                /* it has a model of those before */
 };
 
-/* ---- two read-modify-writes of one version ---- */
-
-void weak_psi_lost_updates(struct weak *weak)
-{
-    const struct iso_history *history = weak->history;
-    uint32_t *writer = iso_numbers_zero(history->key_count); /* by key: 1 + who writes it */
-    uint32_t *first = iso_numbers_none((size_t)weak->write_count + history->key_count);
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        for (uint32_t write = weak->write_first[t]; write < weak->write_first[t + 1]; write++)
-            writer[weak->write_key[write]] = t + 1;
-        for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
-            uint32_t key = read_key(weak, read), version = weak->read_writer[read];
-            if (writer[key] != t + 1 || version == OPEN)
-                continue;
-            uint32_t *before = &first[version == INITIAL ? weak->write_count + key : version];
-            if (*before == ISO_NONE)
-                *before = t;
-            else if (*before != t)
-                weak_problem_finding(weak, ISO_FINDING_LOSTUPDATE, t, weak->read_operation[read], *before);
-        }
-    }
-    iso_free(writer);
-    iso_free(first);
-}
-
 /* ---- literals ---- */
 
 /* "`earlier` comes before `later`" as the solver's literal. A new variable is true as the order stands. */

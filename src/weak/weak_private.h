@@ -7,22 +7,19 @@
 #pragma once
 
 #include "base/memory.h"
-#include "base/numbers.h"
 #include "iso/weak.h"
+#include "problem/problem.h"
 
 /* From which sizes on what is rare in small histories is done; tests with ISO_VALIDATE meet it there, too. */
 #ifdef ISO_VALIDATE
-enum { MANY = 1, CHAIN_WORTH = 0, LONGEST_NARROW = 3 };
+enum { MANY = PROBLEM_MANY_WRITES, CHAIN_WORTH = 0, LONGEST_NARROW = 3 };
 #else
 enum {
-    MANY = 16,       /* versions that are walked over without a better way; unsorted writes of a transaction */
-    CHAIN_WORTH = 1, /* versions that are walked over rather than search a chain's */
-    LONGEST_NARROW = INT16_MAX /* transactions of a chain, of which rows of clocks have 16 bits */
+    MANY = PROBLEM_MANY_WRITES, /* versions that are walked over without a better way; unsorted writes */
+    CHAIN_WORTH = 1,            /* versions that are walked over rather than search a chain's */
+    LONGEST_NARROW = INT16_MAX  /* transactions of a chain, of which rows of clocks have 16 bits */
 };
 #endif
-
-#define INITIAL 0xfffffffeu /* the version that stands before all others */
-#define OPEN 0xffffffffu    /* a read whose writer is not known */
 
 /* A constraint on the order, beside sessions and reads. */
 enum bond_kind {
@@ -44,21 +41,16 @@ struct hit {
     uint32_t read, write;
 };
 
-/* Writes whose values are equal: who may have written what a read saw. */
-struct writer_sets {
-    uint32_t count, capacity, member_capacity;
-    uint32_t *first, *member; /* writes, INITIAL last; first: count + 1 */
-};
-
 struct weak {
     const struct iso_history *history;
     const struct iso_polygraph_options *options;
     struct iso_polygraph_result *result;
     enum iso_level level;
-    bool each_read;      /* rc, adya-rc: each read is external but for those of the transaction's own writes */
-    bool sessions;       /* they keep their order */
-    double deadline;     /* 0: none */
-    const char *stopped; /* why no verdict is reached */
+    bool each_read;         /* rc, adya-rc: each read is external but for those of the transaction's own writes */
+    bool sessions;          /* they keep their order */
+    double deadline;        /* 0: none */
+    const char *stopped;    /* why no verdict is reached */
+    struct problem problem; /* what the history says: the owner of writes and reads, which stand here again */
 
     /* by transaction */
     uint8_t *part;                           /* whether it takes part */
@@ -66,11 +58,10 @@ struct weak {
     uint32_t chain_count, part_count;
 
     /* writes */
-    uint32_t write_count, write_capacity, *write_first, *write_key, *write_value, *write_owner;
+    uint32_t write_count, *write_first, *write_key, *write_value, *write_owner;
 
     /* reads */
-    uint32_t read_count, read_capacity, *read_first, *read_operation;
-    uint32_t *read_prefix; /* lists: elements before the reader's own; NULL: there are no lists */
+    uint32_t read_count, *read_first, *read_operation;
     uint32_t *read_writer; /* a write, INITIAL, or OPEN */
     uint32_t *read_set;    /* several possible writers, or ISO_NONE; NULL: no read has */
     uint32_t open_reads;   /* how many have several */
@@ -134,15 +125,6 @@ static inline bool is_session_before(const struct weak *weak, uint32_t earlier, 
 /* problem.c: transactions, writes, reads and their writers; false: there are findings. */
 bool weak_problem_build(struct weak *weak);
 void weak_problem_release(struct weak *weak);
-void weak_problem_finding(struct weak *weak, enum iso_finding_kind kind, uint32_t transaction, uint32_t operation,
-                          uint32_t other);
-
-/* writers.c: fills `read_writer` and `read_set`; findings for reads that have no possible writer. */
-void weak_writers_find(struct weak *weak);
-uint32_t *weak_writers_initial(const struct iso_history *history); /* by key; the caller frees them */
-
-/* lists.c: the writers of list reads, and bonds for what they show of the order. */
-void weak_lists_resolve(struct weak *weak);
 
 /* order.c: an order that keeps sessions, reads and bonds, near the one before. False: they close a cycle. */
 bool weak_order_propose(struct weak *weak);
@@ -190,8 +172,6 @@ enum weak_answer weak_choose(struct weak *weak);
 
 /* psi.c: the same where what writers overwrote is visible, too. BROKEN: the evidence is there. */
 enum weak_answer weak_psi_judge(struct weak *weak);
-/* Findings: two read-modify-writes of one version. */
-void weak_psi_lost_updates(struct weak *weak);
 
 /* Forgets notes, which may rest on choices. */
 void weak_order_forget(struct weak *weak);

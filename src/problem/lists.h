@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/index.h"
-#include "polygraph/polygraph_private.h"
+#include "problem/problem.h"
 
 /* One append of any transaction, found by key and element. */
 struct append {
@@ -29,15 +29,15 @@ struct appends {
 };
 
 struct lists {
-    struct engine *engine;
+    struct problem *problem;
     struct appends appends;
     bool *repeats;           /* by key: an element is appended twice, or more often */
+    bool *several;           /* by key: and not by aborted transactions alone */
     uint32_t *longest;       /* by key: the external read with the longest prefix, or ISO_NONE */
     uint32_t *initial_first; /* by key, keys + 1: into initial_elements */
     iso_atom *initial_elements;
     uint32_t *boundary; /* of the key at hand, by length: the write that ends there, or ISO_NONE */
     uint8_t *observed;  /* by write */
-    uint32_t *writer;   /* by read */
     uint32_t *place;    /* repeats.c, by write */
 };
 
@@ -67,11 +67,12 @@ bool lists_agree(struct lists *lists, uint32_t read, uint32_t start);
 void lists_report_part(struct lists *lists, uint32_t read);
 
 /* What a list read (its operation) says of the order of two writes. */
-void lists_add_pair(struct engine *engine, uint32_t earlier, uint32_t later, uint32_t operation);
+void lists_add_pair(struct problem *problem, uint32_t earlier, uint32_t later, uint32_t operation);
 
 /* How many elements from `at` are all the appends of one's transaction to its key, in order; 0 if they are not. */
 uint32_t lists_block_length(const struct lists *lists, const struct append *append, const iso_atom *at, uint32_t left);
 
 /* repeats.c: whether the longest read of a key has an element that several appends made; and what then follows. */
-bool repeats_in(const struct lists *lists, uint32_t key, uint32_t start);
-void repeats_resolve(struct lists *lists, uint32_t key, uint32_t start, struct numbers reads, struct numbers writes);
+bool lists_repeat_in(const struct lists *lists, uint32_t key, uint32_t start);
+void lists_resolve_repeats(struct lists *lists, uint32_t key, uint32_t start, struct numbers reads,
+                           struct numbers writes);

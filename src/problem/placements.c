@@ -1,33 +1,30 @@
-#include "polygraph/placements.h"
+#include "problem/placements.h"
 
 #include <stdlib.h>
 
 #include "base/order.h"
+#include "base/sorted.h"
 
-static void new_placements(struct engine *engine)
+static void new_placements(struct problem *problem)
 {
-    engine->placements = iso_allocate_zeroed(1, sizeof *engine->placements);
-    engine->placements->list_of_key = iso_numbers_none(engine->history->key_count);
+    problem->placements = iso_allocate_zeroed(1, sizeof *problem->placements);
+    problem->placements->list_of_key = iso_numbers_none(problem->history->key_count);
 }
 
-void placements_begin(struct engine *engine, struct repeating_list list)
+void placements_begin(struct problem *problem, struct repeating_list list)
 {
-    if (!engine->placements)
-        new_placements(engine);
-    struct placements *placements = engine->placements;
-    if (placements->list_count == placements->list_capacity) {
-        placements->list_capacity =
-            (uint32_t)iso_column_capacity(placements->list_capacity, placements->list_count + 1u);
-        placements->lists = iso_reallocate(placements->lists, placements->list_capacity * sizeof *placements->lists);
-    }
+    if (!problem->placements)
+        new_placements(problem);
+    struct placements *placements = problem->placements;
+    ISO_GROW(placements->lists, placements->list_count, placements->list_capacity);
     list.first = list.end = placements->count;
     placements->list_of_key[list.key] = placements->list_count;
     placements->lists[placements->list_count++] = list;
 }
 
-void placements_add(struct engine *engine, struct placement placement)
+void placements_add(struct problem *problem, struct placement placement)
 {
-    struct placements *placements = engine->placements;
+    struct placements *placements = problem->placements;
     ISO_GROW_COLUMN(placements->items, placements->count, placements->capacity);
     placements->items[placements->count++] = placement;
     placements->lists[placements->list_count - 1].end = placements->count;
@@ -53,9 +50,9 @@ bool placements_has(const struct repeating_list *list, uint32_t write, uint32_t 
     return bsearch(&wanted, list->ends, list->end - list->first, sizeof wanted, iso_order_u64);
 }
 
-void placements_end(struct engine *engine)
+void placements_end(struct problem *problem)
 {
-    struct placements *placements = engine->placements;
+    struct placements *placements = problem->placements;
     struct repeating_list *list = &placements->lists[placements->list_count - 1];
     size_t lengths = list->length - list->start + 1;
     uint32_t *first = iso_allocate_zeroed(lengths + 2, sizeof *first);
@@ -68,12 +65,11 @@ void placements_end(struct engine *engine)
         list->ending[first[placements->items[i].end - list->start + 1]++] = i;
     list->first_ending = first;
     sort_ends(placements, list);
-    list->set = memset(iso_allocate(lengths * sizeof *list->set), 0xff, lengths * sizeof *list->set);
+    list->set = iso_numbers_none(lengths);
 }
 
-void placements_release(struct engine *engine)
+void placements_release(struct placements *placements)
 {
-    struct placements *placements = engine->placements;
     if (!placements)
         return;
     for (uint32_t i = 0; i < placements->list_count; i++) {
@@ -88,16 +84,15 @@ void placements_release(struct engine *engine)
     iso_free(placements);
 }
 
-const struct repeating_list *placements_of_key(const struct engine *engine, uint32_t key)
+const struct repeating_list *placements_of_key(const struct placements *placements, uint32_t key)
 {
-    const struct placements *placements = engine->placements;
     return placements && placements->list_of_key[key] != ISO_NONE ? &placements->lists[placements->list_of_key[key]]
                                                                   : NULL;
 }
 
-uint32_t placements_at(const struct engine *engine, const struct repeating_list *list, uint32_t at)
+uint32_t placements_at(const struct placements *placements, const struct repeating_list *list, uint32_t at)
 {
     uint32_t low = list->first, high = list->end;
-    ISO_BISECT(low, high, middle, engine->placements->items[middle].at < at);
+    ISO_BISECT(low, high, middle, placements->items[middle].at < at);
     return low;
 }

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "polygraph/polygraph_private.h"
+#include "problem/problem.h"
 
 /* The appends of a write, from element `at` to before `end`. */
 struct placement {
@@ -21,7 +21,7 @@ struct repeating_list {
     uint32_t *first_ending; /* by length - start, length - start + 2: into `ending` */
     uint32_t *ending;       /* its placements, by `end` */
     uint64_t *ends;         /* of its placements, write << 32 | end, ascending */
-    uint32_t *set;          /* by length, as first_ending: the set of their writes (read_from.c), or ISO_NONE */
+    uint32_t *set;          /* by length, as first_ending: the set of their writes (writers.c), or ISO_NONE */
 };
 
 struct placements {
@@ -33,16 +33,15 @@ struct placements {
 };
 
 /* A list without placements; those that are added next are its own, until it ends. */
-void placements_begin(struct engine *engine, struct repeating_list list);
-void placements_add(struct engine *engine, struct placement placement);
-void placements_end(struct engine *engine);
-void placements_release(struct engine *engine);
+void placements_begin(struct problem *problem, struct repeating_list list);
+void placements_add(struct problem *problem, struct placement placement);
+void placements_end(struct problem *problem);
 
-/* The list of a key; NULL: its elements do not repeat. */
-const struct repeating_list *placements_of_key(const struct engine *engine, uint32_t key);
+/* The list of a key; NULL: its elements do not repeat. `placements`: NULL where nothing does. */
+const struct repeating_list *placements_of_key(const struct placements *placements, uint32_t key);
 
 /* The first of a list's placements that starts at `at` or behind it. */
-uint32_t placements_at(const struct engine *engine, const struct repeating_list *list, uint32_t at);
+uint32_t placements_at(const struct placements *placements, const struct repeating_list *list, uint32_t at);
 
 /* Whether the appends of a write may end at `end`. */
 bool placements_has(const struct repeating_list *list, uint32_t write, uint32_t end);

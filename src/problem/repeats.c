@@ -7,18 +7,19 @@
 #include <stdlib.h>
 
 #include "base/order.h"
-#include "polygraph/lists.h"
-#include "polygraph/placements.h"
+#include "base/sorted.h"
+#include "problem/lists.h"
+#include "problem/placements.h"
 
 enum { LOOK_UP = 4096 };
 
 #define PERHAPS 0xfffffffeu /* place: it may stand in the list, or not */
 
-bool repeats_in(const struct lists *lists, uint32_t key, uint32_t start)
+bool lists_repeat_in(const struct lists *lists, uint32_t key, uint32_t start)
 {
     const iso_atom *elements = lists_elements(lists, lists->longest[key]);
     bool several = false;
-    for (uint32_t at = start; at < lists->engine->reads.prefix[lists->longest[key]] && !several; at++)
+    for (uint32_t at = start; at < lists->problem->reads.prefix[lists->longest[key]] && !several; at++)
         lists_find_append(lists, key, elements[at], &several);
     return several;
 }
@@ -26,14 +27,14 @@ bool repeats_in(const struct lists *lists, uint32_t key, uint32_t start)
 /* The transaction of element `at`, which made it alone, stands around it; false: a finding. */
 static bool pin_transaction(struct lists *lists, const struct append *append, uint32_t at, uint32_t start)
 {
-    struct engine *engine = lists->engine;
+    struct problem *problem = lists->problem;
     uint32_t read = lists->longest[append->key], place = at - append->offset;
     uint32_t *pinned = &lists->place[append->write];
     bool fits = at >= start + append->offset;
     if (fits && *pinned == place)
         return true;
-    if (engine->transactions.local[append->transaction] == engine->reads.transaction[read] || !fits ||
-        !lists_block_length(lists, append, lists_elements(lists, read) + place, engine->reads.prefix[read] - place)) {
+    if (problem->transactions.local[append->transaction] == problem->reads.transaction[read] || !fits ||
+        !lists_block_length(lists, append, lists_elements(lists, read) + place, problem->reads.prefix[read] - place)) {
         lists_report(lists, ISO_FINDING_G1B, read, append->transaction);
         return false;
     }
@@ -48,8 +49,8 @@ static bool pin_transaction(struct lists *lists, const struct append *append, ui
 /* How far into the longest read there is nothing wrong by itself. */
 static uint32_t pin_all(struct lists *lists, uint32_t key, uint32_t start)
 {
-    struct engine *engine = lists->engine;
-    uint32_t read = lists->longest[key], length = engine->reads.prefix[read];
+    struct problem *problem = lists->problem;
+    uint32_t read = lists->longest[key], length = problem->reads.prefix[read];
     for (uint32_t at = start; at < length; at++) {
         bool several;
         const struct append *append = lists_find_append(lists, key, lists_elements(lists, read)[at], &several);
@@ -67,12 +68,12 @@ static uint32_t pin_all(struct lists *lists, uint32_t key, uint32_t start)
 /* Appends of an element by others than the reader. */
 static uint32_t count_appends(const struct lists *lists, uint32_t read, iso_atom element)
 {
-    const struct engine *engine = lists->engine;
-    const struct append *append = lists_first_append(lists, engine->reads.key[read], element);
+    const struct problem *problem = lists->problem;
+    const struct append *append = lists_first_append(lists, problem->reads.key[read], element);
     uint32_t count = 0;
     for (; append; append = lists_next_append(lists, append))
         count += append->write != ISO_NONE &&
-                 engine->transactions.local[append->transaction] != engine->reads.transaction[read];
+                 problem->transactions.local[append->transaction] != problem->reads.transaction[read];
     return count;
 }
 
@@ -80,7 +81,7 @@ static uint32_t count_appends(const struct lists *lists, uint32_t read, iso_atom
  * find that out. */
 static bool are_enough(struct lists *lists, uint32_t key, uint32_t start)
 {
-    uint32_t read = lists->longest[key], count = lists->engine->reads.prefix[read] - start, first = 0;
+    uint32_t read = lists->longest[key], count = lists->problem->reads.prefix[read] - start, first = 0;
     iso_atom *sorted = iso_numbers(count);
     memcpy(sorted, lists_elements(lists, read) + start, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, iso_order_u32);
@@ -100,32 +101,32 @@ static bool are_enough(struct lists *lists, uint32_t key, uint32_t start)
 /* Every place of every transaction; false: out of time or memory. */
 static bool place_all(struct lists *lists, uint32_t key, uint32_t start)
 {
-    struct engine *engine = lists->engine;
-    uint32_t read = lists->longest[key], length = engine->reads.prefix[read];
+    struct problem *problem = lists->problem;
+    uint32_t read = lists->longest[key], length = problem->reads.prefix[read];
     const iso_atom *elements = lists_elements(lists, read);
     uint64_t tried = 0;
-    placements_begin(engine, (struct repeating_list){.key = key, .read = read, .start = start, .length = length});
+    placements_begin(problem, (struct repeating_list){.key = key, .read = read, .start = start, .length = length});
     for (uint32_t at = start; at < length; at++) {
         const struct append *append = lists_first_append(lists, key, elements[at]);
         for (; append; append = lists_next_append(lists, append)) {
-            if (++tried % LOOK_UP == 0 && engine_must_stop(engine))
+            if (++tried % LOOK_UP == 0 && problem->rules.must_stop(problem->rules.context))
                 return false;
             if (append->write == ISO_NONE || append->offset)
                 continue;
             uint32_t block = lists_block_length(lists, append, elements + at, length - at);
             bool elsewhere = lists->place[append->write] != ISO_NONE && lists->place[append->write] != at;
             if (block && !elsewhere)
-                placements_add(engine, (struct placement){append->write, at, at + block});
+                placements_add(problem, (struct placement){append->write, at, at + block});
         }
     }
-    placements_end(engine);
+    placements_end(problem);
     return true;
 }
 
 /* Every element is part of somebody's appends; else a finding. */
 static bool all_covered(struct lists *lists, const struct repeating_list *list)
 {
-    const struct placement *items = lists->engine->placements->items;
+    const struct placement *items = lists->problem->placements->items;
     uint32_t covered = list->start;
     for (uint32_t i = list->first; i < list->end && items[i].at <= covered; i++)
         covered = items[i].end > covered ? items[i].end : covered;
@@ -157,7 +158,7 @@ static void mark_appenders(struct lists *lists, uint32_t key, iso_atom element, 
  * solver is to find out. */
 static bool mark_perhaps(struct lists *lists, const struct repeating_list *list, bool *marked)
 {
-    const struct placement *items = lists->engine->placements->items;
+    const struct placement *items = lists->problem->placements->items;
     const iso_atom *elements = lists_elements(lists, list->read);
     uint32_t at = list->start, i = list->first;
     for (;;) {
@@ -176,9 +177,9 @@ static bool mark_perhaps(struct lists *lists, const struct repeating_list *list,
 
 static void add_pairs(struct lists *lists, const struct repeating_list *list, struct numbers writes)
 {
-    struct engine *engine = lists->engine;
-    const struct placement *items = engine->placements->items;
-    uint32_t last = ISO_NONE, operation = engine->reads.operation[list->read];
+    struct problem *problem = lists->problem;
+    const struct placement *items = problem->placements->items;
+    uint32_t last = ISO_NONE, operation = problem->reads.operation[list->read];
     bool *marked = iso_allocate_zeroed((size_t)lists->appends.element_count + 1, sizeof *marked);
     bool fits = mark_perhaps(lists, list, marked);
     iso_free(marked);
@@ -188,12 +189,12 @@ static void add_pairs(struct lists *lists, const struct repeating_list *list, st
         if (lists->place[items[i].write] != items[i].at)
             continue;
         if (last != ISO_NONE)
-            lists_add_pair(engine, last, items[i].write, operation);
+            lists_add_pair(problem, last, items[i].write, operation);
         last = items[i].write;
     }
     for (uint32_t i = 0; i < writes.count && last != ISO_NONE; i++) {
         if (lists->place[writes.items[i]] == ISO_NONE)
-            lists_add_pair(engine, last, writes.items[i], operation);
+            lists_add_pair(problem, last, writes.items[i], operation);
     }
 }
 
@@ -206,7 +207,7 @@ static struct pinned *list_pinned(const struct lists *lists, const struct repeat
 {
     size_t size = ((size_t)list->length - list->start + 1) * sizeof(struct pinned);
     struct pinned *pinned = memset(iso_allocate(size), 0xff, size);
-    const struct placement *items = lists->engine->placements->items;
+    const struct placement *items = lists->problem->placements->items;
     for (uint32_t i = list->first; i < list->end; i++) {
         struct pinned *of_length = &pinned[items[i].end - list->start];
         if (lists->place[items[i].write] == items[i].at)
@@ -216,45 +217,45 @@ static struct pinned *list_pinned(const struct lists *lists, const struct repeat
 }
 
 /* The write of the key at hand, among all of it, by a transaction, or ISO_NONE. */
-static uint32_t write_by(const struct engine *engine, struct numbers writes, uint32_t transaction)
+static uint32_t write_by(const struct problem *problem, struct numbers writes, uint32_t transaction)
 {
     uint32_t low = 0, high = writes.count;
-    ISO_BISECT(low, high, middle, engine->writes.transaction[writes.items[middle]] < transaction);
-    return low < writes.count && engine->writes.transaction[writes.items[low]] == transaction ? writes.items[low]
-                                                                                              : ISO_NONE;
+    ISO_BISECT(low, high, middle, problem->writes.transaction[writes.items[middle]] < transaction);
+    return low < writes.count && problem->writes.transaction[writes.items[low]] == transaction ? writes.items[low]
+                                                                                               : ISO_NONE;
 }
 
 /* What a read may have seen last is left to its candidates, unless a pinned transaction ends there. */
 static void resolve_read(struct lists *lists, const struct repeating_list *list, const struct pinned *pinned,
                          struct numbers writes, uint32_t read)
 {
-    struct engine *engine = lists->engine;
-    uint32_t length = engine->reads.prefix[read];
+    struct problem *problem = lists->problem;
+    uint32_t length = problem->reads.prefix[read];
     if (length == list->start) {
-        lists->writer[read] = INITIAL;
+        problem->reads.writer[read] = INITIAL;
         return;
     }
-    uint32_t own = write_by(engine, writes, engine->reads.transaction[read]);
+    uint32_t own = write_by(problem, writes, problem->reads.transaction[read]);
     const uint32_t *first = &list->first_ending[length - list->start];
     bool may_be_own = own != ISO_NONE && placements_has(list, own, length);
     const struct pinned *of_length = &pinned[length - list->start];
-    lists->writer[read] = of_length->write != own ? of_length->write : of_length->before;
+    problem->reads.writer[read] = of_length->write != own ? of_length->write : of_length->before;
     if (first[1] - first[0] == may_be_own)
         lists_report_part(lists, read);
 }
 
-void repeats_resolve(struct lists *lists, uint32_t key, uint32_t start, struct numbers reads, struct numbers writes)
+void lists_resolve_repeats(struct lists *lists, uint32_t key, uint32_t start, struct numbers reads,
+                           struct numbers writes)
 {
-    size_t size = ((size_t)lists->engine->writes.count + 1) * sizeof *lists->place;
     if (!lists->place)
-        lists->place = memset(iso_allocate(size), 0xff, size);
-    bool fine = pin_all(lists, key, start) == lists->engine->reads.prefix[lists->longest[key]];
+        lists->place = iso_numbers_none(lists->problem->writes.count);
+    bool fine = pin_all(lists, key, start) == lists->problem->reads.prefix[lists->longest[key]];
     fine = fine && are_enough(lists, key, start);
     for (uint32_t i = 0; i < reads.count; i++)
         fine &= lists_agree(lists, reads.items[i], start);
     if (!fine || !place_all(lists, key, start))
         return;
-    const struct repeating_list *list = placements_of_key(lists->engine, key);
+    const struct repeating_list *list = placements_of_key(lists->problem->placements, key);
     if (!all_covered(lists, list))
         return;
     struct pinned *pinned = list_pinned(lists, list);

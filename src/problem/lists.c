@@ -3,7 +3,7 @@
  * last block, and the writers of blocks stand in the order of the blocks, before all whose appends nobody
  * saw. Lists whose elements repeat are for repeats.c.
  */
-#include "polygraph/lists.h"
+#include "problem/lists.h"
 #include "base/hash.h"
 
 /* ---- who appended what ---- */
@@ -36,6 +36,7 @@ static void index_append(struct lists *lists, uint32_t entry)
     bool takes_part = append->write != ISO_NONE, other_does = appends->entries[appended->likely].write != ISO_NONE;
     lists->repeats[append->key] = true;
     appended->several |= takes_part && other_does;
+    lists->several[append->key] |= appended->several;
     if (takes_part && !other_does)
         appended->likely = entry;
     appends->entries[appended->last].same = entry;
@@ -50,12 +51,12 @@ struct appending {
 
 static void enter_appends(struct lists *lists, uint32_t t, struct appending *appending)
 {
-    const struct engine *engine = lists->engine;
-    const struct iso_history *history = engine->history;
-    uint32_t local = engine->transactions.local[t], first = lists->appends.count;
-    for (uint32_t w = local == ISO_NONE ? 0 : engine->writes.first[local];
-         local != ISO_NONE && w < engine->writes.first[local + 1]; w++)
-        appending[engine->writes.key[w]].write = w + 1;
+    const struct problem *problem = lists->problem;
+    const struct iso_history *history = problem->history;
+    uint32_t local = problem->transactions.local[t], first = lists->appends.count;
+    for (uint32_t w = local == ISO_NONE ? 0 : problem->writes.first[local];
+         local != ISO_NONE && w < problem->writes.first[local + 1]; w++)
+        appending[problem->writes.key[w]].write = w + 1;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         if (iso_kind_of(history, o) != ISO_APPEND)
             continue;
@@ -79,7 +80,7 @@ static void enter_appends(struct lists *lists, uint32_t t, struct appending *app
 
 static void index_appends(struct lists *lists)
 {
-    const struct iso_history *history = lists->engine->history;
+    const struct iso_history *history = lists->problem->history;
     struct appends *appends = &lists->appends;
     uint32_t count = 0;
     for (uint32_t o = 0; o < history->operation_count; o++)
@@ -133,20 +134,20 @@ uint32_t lists_block_length(const struct lists *lists, const struct append *appe
 
 const iso_atom *lists_elements(const struct lists *lists, uint32_t read)
 {
-    const struct iso_history *history = lists->engine->history;
-    return history->element + history->list_first[lists->engine->reads.value[read]];
+    const struct iso_history *history = lists->problem->history;
+    return history->element + history->list_first[lists->problem->reads.value[read]];
 }
 
 void lists_report(struct lists *lists, enum iso_finding_kind kind, uint32_t read, uint32_t other)
 {
-    struct engine *engine = lists->engine;
-    problem_finding(engine, kind, engine->transactions.in_history[engine->reads.transaction[read]],
-                    engine->reads.operation[read], other);
+    struct problem *problem = lists->problem;
+    problem_finding(problem, kind, problem->transactions.in_history[problem->reads.transaction[read]],
+                    problem->reads.operation[read], other);
 }
 
 static void collect_initial(struct lists *lists)
 {
-    const struct iso_history *history = lists->engine->history;
+    const struct iso_history *history = lists->problem->history;
     uint32_t *first = iso_allocate_zeroed((size_t)history->key_count + 2, sizeof *first);
     lists->initial_elements = iso_numbers(history->initial_count);
     for (uint32_t i = 0; i < history->initial_count; i++)
@@ -160,18 +161,18 @@ static void collect_initial(struct lists *lists)
     lists->initial_first = first;
 }
 
-void lists_add_pair(struct engine *engine, uint32_t earlier, uint32_t later, uint32_t operation)
+void lists_add_pair(struct problem *problem, uint32_t earlier, uint32_t later, uint32_t operation)
 {
-    ISO_GROW(engine->list_orders.pairs, engine->list_orders.count, engine->list_orders.capacity);
-    uint32_t *pair = engine->list_orders.pairs[engine->list_orders.count++];
+    ISO_GROW(problem->list_orders.pairs, problem->list_orders.count, problem->list_orders.capacity);
+    uint32_t *pair = problem->list_orders.pairs[problem->list_orders.count++];
     pair[0] = earlier, pair[1] = later, pair[2] = operation;
 }
 
 /* Cuts the longest prefix of a key into blocks; returns how far that went. */
 static uint32_t cut_blocks(struct lists *lists, uint32_t key, uint32_t start, uint32_t *last)
 {
-    struct engine *engine = lists->engine;
-    uint32_t read = lists->longest[key], length = engine->reads.prefix[read], at = start;
+    struct problem *problem = lists->problem;
+    uint32_t read = lists->longest[key], length = problem->reads.prefix[read], at = start;
     const iso_atom *elements = lists_elements(lists, read);
     *last = ISO_NONE;
     while (at < length) {
@@ -183,7 +184,7 @@ static uint32_t cut_blocks(struct lists *lists, uint32_t key, uint32_t start, ui
             return at;
         }
         uint32_t block = lists_block_length(lists, append, elements + at, length - at);
-        if (!block || engine->transactions.local[append->transaction] == engine->reads.transaction[read]) {
+        if (!block || problem->transactions.local[append->transaction] == problem->reads.transaction[read]) {
             lists_report(lists, ISO_FINDING_G1B, read, append->transaction);
             return at;
         }
@@ -193,7 +194,7 @@ static uint32_t cut_blocks(struct lists *lists, uint32_t key, uint32_t start, ui
             return at;
         }
         if (*last != ISO_NONE)
-            lists_add_pair(engine, *last, write, engine->reads.operation[read]);
+            lists_add_pair(problem, *last, write, problem->reads.operation[read]);
         lists->observed[write] = 1;
         at += block;
         lists->boundary[at] = *last = write;
@@ -203,55 +204,59 @@ static uint32_t cut_blocks(struct lists *lists, uint32_t key, uint32_t start, ui
 
 bool lists_agree(struct lists *lists, uint32_t read, uint32_t start)
 {
-    struct engine *engine = lists->engine;
-    uint32_t length = engine->reads.prefix[read], longest = lists->longest[engine->reads.key[read]];
+    struct problem *problem = lists->problem;
+    uint32_t length = problem->reads.prefix[read], longest = lists->longest[problem->reads.key[read]];
     if (length >= start &&
         !memcmp(lists_elements(lists, read), lists_elements(lists, longest), length * sizeof(iso_atom)))
         return true;
     lists_report(lists, ISO_FINDING_INCOMPATIBLE, read,
-                 engine->transactions.in_history[engine->reads.transaction[longest]]);
+                 problem->transactions.in_history[problem->reads.transaction[longest]]);
     return false;
 }
 
 void lists_report_part(struct lists *lists, uint32_t read)
 {
     bool several;
-    uint32_t key = lists->engine->reads.key[read], last = lists->engine->reads.prefix[read] - 1;
+    uint32_t key = lists->problem->reads.key[read], last = lists->problem->reads.prefix[read] - 1;
     const struct append *append = lists_find_append(lists, key, lists_elements(lists, read)[last], &several);
     lists_report(lists, ISO_FINDING_G1B, read, append->transaction);
 }
 
 static void resolve_read(struct lists *lists, uint32_t read, uint32_t start, uint32_t cut)
 {
-    struct engine *engine = lists->engine;
-    uint32_t length = engine->reads.prefix[read];
+    struct problem *problem = lists->problem;
+    uint32_t length = problem->reads.prefix[read];
     if (!lists_agree(lists, read, start))
         return;
     if (length == start) {
-        lists->writer[read] = INITIAL;
+        problem->reads.writer[read] = INITIAL;
     } else if (length <= cut) { /* beyond: the longest read's finding says it */
         uint32_t write = lists->boundary[length];
-        if (write == ISO_NONE || engine->writes.transaction[write] == engine->reads.transaction[read])
+        if (write == ISO_NONE || problem->writes.transaction[write] == problem->reads.transaction[read])
             lists_report_part(lists, read);
         else
-            lists->writer[read] = write;
+            problem->reads.writer[read] = write;
     }
 }
 
 static void resolve_key(struct lists *lists, uint32_t key, const uint32_t *reads, uint32_t count,
                         const uint32_t *writes, uint32_t write_count)
 {
-    struct engine *engine = lists->engine;
-    uint32_t longest = lists->longest[key], length = engine->reads.prefix[longest], last;
+    struct problem *problem = lists->problem;
+    uint32_t longest = lists->longest[key], length = problem->reads.prefix[longest], last;
     uint32_t initial = lists->initial_first[key + 1] - lists->initial_first[key];
     const iso_atom *given = lists->initial_elements + lists->initial_first[key];
     if (length < initial || memcmp(lists_elements(lists, longest), given, initial * sizeof *given)) {
         lists_report(lists, ISO_FINDING_INCOMPATIBLE, longest, ISO_NONE);
         return;
     }
-    if (lists->repeats[key] && repeats_in(lists, key, initial)) {
+    if (problem->rules.needs_uniques && lists->several[key]) {
+        problem->has_repeats = true;
+        return;
+    }
+    if (lists->repeats[key] && lists_repeat_in(lists, key, initial)) {
         struct numbers of_reads = {reads, count}, of_writes = {writes, write_count};
-        repeats_resolve(lists, key, initial, of_reads, of_writes);
+        lists_resolve_repeats(lists, key, initial, of_reads, of_writes);
         return;
     }
     lists->boundary = iso_reallocate(lists->boundary, ((size_t)length + 1) * sizeof *lists->boundary);
@@ -261,22 +266,22 @@ static void resolve_key(struct lists *lists, uint32_t key, const uint32_t *reads
         resolve_read(lists, reads[i], initial, cut);
     for (uint32_t i = 0; i < write_count && last != ISO_NONE; i++) {
         if (!lists->observed[writes[i]])
-            lists_add_pair(engine, last, writes[i], engine->reads.operation[longest]);
+            lists_add_pair(problem, last, writes[i], problem->reads.operation[longest]);
     }
 }
 
 /* Numbers from 0 to count - 1 by key, for list keys: items[first[key]] to items[first[key + 1] - 1]. */
-static uint32_t *by_list_key(const struct engine *engine, const uint32_t *keys, uint32_t count, uint32_t **items)
+static uint32_t *by_list_key(const struct problem *problem, const uint32_t *keys, uint32_t count, uint32_t **items)
 {
-    uint32_t key_count = engine->history->key_count;
+    uint32_t key_count = problem->history->key_count;
     uint32_t *first = iso_allocate_zeroed((size_t)key_count + 2, sizeof *first);
     *items = iso_allocate(((size_t)count + 1) * sizeof **items);
     for (uint32_t i = 0; i < count; i++)
-        first[keys[i] + 2] += iso_key_is_list(engine->history, keys[i]) ? 1 : 0;
+        first[keys[i] + 2] += iso_key_is_list(problem->history, keys[i]) ? 1 : 0;
     for (uint32_t key = 0; key < key_count; key++)
         first[key + 2] += first[key + 1];
     for (uint32_t i = 0; i < count; i++) {
-        if (iso_key_is_list(engine->history, keys[i]))
+        if (iso_key_is_list(problem->history, keys[i]))
             (*items)[first[keys[i] + 1]++] = i;
     }
     return first;
@@ -284,15 +289,15 @@ static uint32_t *by_list_key(const struct engine *engine, const uint32_t *keys, 
 
 static void resolve_keys(struct lists *lists)
 {
-    struct engine *engine = lists->engine;
-    uint32_t *reads, *writes, key_count = engine->history->key_count;
-    uint32_t *first_read = by_list_key(engine, engine->reads.key, engine->reads.count, &reads);
-    uint32_t *first_write = by_list_key(engine, engine->writes.key, engine->writes.count, &writes);
+    struct problem *problem = lists->problem;
+    uint32_t *reads, *writes, key_count = problem->history->key_count;
+    uint32_t *first_read = by_list_key(problem, problem->reads.key, problem->reads.count, &reads);
+    uint32_t *first_write = by_list_key(problem, problem->writes.key, problem->writes.count, &writes);
     lists->longest = iso_numbers(key_count);
     for (uint32_t key = 0; key < key_count; key++) {
         uint32_t longest = ISO_NONE;
         for (uint32_t i = first_read[key]; i < first_read[key + 1]; i++) {
-            if (longest == ISO_NONE || engine->reads.prefix[reads[i]] > engine->reads.prefix[longest])
+            if (longest == ISO_NONE || problem->reads.prefix[reads[i]] > problem->reads.prefix[longest])
                 longest = reads[i];
         }
         lists->longest[key] = longest;
@@ -306,17 +311,17 @@ static void resolve_keys(struct lists *lists)
     iso_free(writes);
 }
 
-uint32_t *lists_resolve(struct engine *engine)
+void problem_resolve_lists(struct problem *problem)
 {
-    struct lists lists = {.engine = engine};
+    struct lists lists = {.problem = problem};
     bool any = false;
-    for (uint32_t key = 0; key < engine->history->key_count && !any; key++)
-        any = iso_key_is_list(engine->history, key);
+    for (uint32_t key = 0; key < problem->history->key_count && !any; key++)
+        any = iso_key_is_list(problem->history, key);
     if (!any)
-        return NULL;
-    lists.writer = iso_numbers_none(engine->reads.count);
-    lists.repeats = iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *lists.repeats);
-    lists.observed = iso_allocate_zeroed((size_t)engine->writes.count + 1, 1);
+        return;
+    lists.repeats = iso_allocate_zeroed((size_t)problem->history->key_count + 1, sizeof *lists.repeats);
+    lists.several = iso_allocate_zeroed((size_t)problem->history->key_count + 1, sizeof *lists.several);
+    lists.observed = iso_allocate_zeroed((size_t)problem->writes.count + 1, 1);
     index_appends(&lists);
     collect_initial(&lists);
     resolve_keys(&lists);
@@ -325,10 +330,10 @@ uint32_t *lists_resolve(struct engine *engine)
     iso_index_release(&lists.appends.by_element);
     iso_free(lists.longest);
     iso_free(lists.repeats);
+    iso_free(lists.several);
     iso_free(lists.place);
     iso_free(lists.initial_first);
     iso_free(lists.initial_elements);
     iso_free(lists.boundary);
     iso_free(lists.observed);
-    return lists.writer;
 }

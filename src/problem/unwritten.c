@@ -5,7 +5,7 @@
  * reads there are.
  */
 #include "base/number_map.h"
-#include "polygraph/polygraph_private.h"
+#include "problem/problem.h"
 
 /* Of a key and value: the first that aborted, and the first two others, since one of those may be the reader. */
 struct unwritten {
@@ -18,10 +18,10 @@ struct table {
     struct iso_number_map by_value; /* of a key: its item */
 };
 
-static bool has_no_writer(const struct engine *engine, uint32_t read)
+static bool has_no_writer(const struct problem *problem, uint32_t read)
 {
-    return engine->reads.writer[read] == OPEN && engine->reads.set[read] == ISO_NONE &&
-           !iso_key_is_list(engine->history, engine->reads.key[read]);
+    return problem->reads.writer[read] == OPEN && problem->reads.set[read] == ISO_NONE &&
+           !iso_key_is_list(problem->history, problem->reads.key[read]);
 }
 
 static struct unwritten *find_item(const struct table *table, uint32_t key, uint32_t value)
@@ -30,13 +30,13 @@ static struct unwritten *find_item(const struct table *table, uint32_t key, uint
     return item == ISO_NONE ? NULL : &table->items[item];
 }
 
-static void collect_unwritten(struct table *table, const struct engine *engine)
+static void collect_unwritten(struct table *table, const struct problem *problem)
 {
     *table = (struct table){0};
-    for (uint32_t read = 0; read < engine->reads.count; read++) {
-        if (!has_no_writer(engine, read))
+    for (uint32_t read = 0; read < problem->reads.count; read++) {
+        if (!has_no_writer(problem, read))
             continue;
-        uint32_t key = engine->reads.key[read], value = engine->reads.value[read];
+        uint32_t key = problem->reads.key[read], value = problem->reads.value[read];
         if (iso_number_map_add(&table->by_value, iso_number_pair(key, value), table->count) != table->count)
             continue;
         ISO_GROW(table->items, table->count, table->capacity);
@@ -66,26 +66,26 @@ static void find_writers(struct table *table, const struct iso_history *history)
     }
 }
 
-static void classify_read(struct engine *engine, const struct unwritten *item, uint32_t read)
+static void classify_read(struct problem *problem, const struct unwritten *item, uint32_t read)
 {
-    uint32_t reader = engine->transactions.in_history[engine->reads.transaction[read]],
-             o = engine->reads.operation[read];
+    uint32_t reader = problem->transactions.in_history[problem->reads.transaction[read]],
+             o = problem->reads.operation[read];
     uint32_t intermediate = item->other == reader ? item->second : item->other;
     if (item->aborted != ISO_NONE)
-        problem_finding(engine, ISO_FINDING_G1A, reader, o, item->aborted);
+        problem_finding(problem, ISO_FINDING_G1A, reader, o, item->aborted);
     else
-        problem_finding(engine, intermediate == ISO_NONE ? ISO_FINDING_THINAIR : ISO_FINDING_G1B, reader, o,
+        problem_finding(problem, intermediate == ISO_NONE ? ISO_FINDING_THINAIR : ISO_FINDING_G1B, reader, o,
                         intermediate);
 }
 
-void unwritten_classify(struct engine *engine)
+void problem_classify_unwritten(struct problem *problem)
 {
     struct table table;
-    collect_unwritten(&table, engine);
-    find_writers(&table, engine->history);
-    for (uint32_t read = 0; read < engine->reads.count; read++) {
-        if (has_no_writer(engine, read))
-            classify_read(engine, find_item(&table, engine->reads.key[read], engine->reads.value[read]), read);
+    collect_unwritten(&table, problem);
+    find_writers(&table, problem->history);
+    for (uint32_t read = 0; read < problem->reads.count; read++) {
+        if (has_no_writer(problem, read))
+            classify_read(problem, find_item(&table, problem->reads.key[read], problem->reads.value[read]), read);
     }
     iso_free(table.items);
     iso_number_map_release(&table.by_value);

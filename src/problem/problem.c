@@ -1,0 +1,348 @@
+/* From a finished history to transactions, writes and external reads.
+ *
+ * One pass over the operations keeps, for each key that the current transaction has accessed, the value it
+ * must see next: that checks internal reads and finds external ones.
+ */
+#include "problem/problem.h"
+
+/* What the current transaction knows of a key. */
+struct own_access {
+    uint32_t transaction; /* 1 + local number; other numbers: not of this one */
+    uint32_t value;       /* what an internal read must return; lists: the external read so far, or ISO_NONE */
+    uint32_t write;       /* its final write so far, or ISO_NONE */
+    uint32_t append;      /* its last append so far, an operation, or ISO_NONE */
+};
+
+/* What a scan over the operations keeps. */
+struct scan {
+    struct problem *problem;
+    struct own_access *access; /* by key */
+    uint32_t *previous_append; /* by operation of the current transaction: its append to the key before, or ISO_NONE */
+};
+
+void problem_finding(struct problem *problem, enum iso_finding_kind kind, uint32_t transaction, uint32_t operation,
+                     uint32_t other)
+{
+    struct iso_polygraph_result *result = problem->result;
+    result->counts[kind]++;
+    if (problem->options->max_findings && result->finding_count >= problem->options->max_findings)
+        return;
+    ISO_GROW(result->findings, result->finding_count, result->finding_capacity);
+    result->findings[result->finding_count++] = (struct iso_finding){kind, transaction, operation, other};
+}
+
+bool problem_has_findings(const struct problem *problem)
+{
+    for (int kind = 0; kind < ISO_FINDINGS; kind++)
+        if (problem->result->counts[kind])
+            return true;
+    return false;
+}
+
+/* Internal reads take room, too, which nobody touches. */
+static void make_room(struct problem *problem)
+{
+    const struct iso_history *history = problem->history;
+    size_t writes = 0;
+    for (uint32_t o = 0; o < history->operation_count; o++)
+        writes += iso_kind_writes(history->kind[o]);
+    size_t reads = history->operation_count - writes;
+    problem->writes.transaction = iso_numbers(writes);
+    problem->writes.key = iso_numbers(writes);
+    problem->writes.value = iso_numbers(writes);
+    problem->reads.transaction = iso_numbers(reads);
+    problem->reads.key = iso_numbers(reads);
+    problem->reads.value = iso_numbers(reads);
+    problem->reads.operation = iso_numbers(reads);
+    problem->reads.prefix = iso_numbers(reads);
+}
+
+static uint32_t add_read(struct problem *problem, uint32_t transaction, uint32_t operation, uint32_t prefix)
+{
+    uint32_t read = problem->reads.count++;
+    problem->reads.transaction[read] = transaction;
+    problem->reads.key[read] = problem->history->key[operation];
+    problem->reads.value[read] = problem->history->value[operation];
+    problem->reads.operation[read] = operation;
+    problem->reads.prefix[read] = prefix;
+    return read;
+}
+
+static uint32_t add_write(struct problem *problem, uint32_t transaction, uint32_t key)
+{
+    uint32_t write = problem->writes.count++;
+    problem->writes.transaction[write] = transaction;
+    problem->writes.key[write] = key;
+    problem->writes.value[write] = ISO_NONE;
+    return write;
+}
+
+static struct own_access *access_key(struct scan *scan, uint32_t local, uint32_t key, bool *known)
+{
+    struct own_access *access = &scan->access[key];
+    *known = access->transaction == local + 1;
+    if (!*known)
+        *access = (struct own_access){local + 1, ISO_NONE, ISO_NONE, ISO_NONE};
+    return access;
+}
+
+static void scan_register(struct scan *scan, uint32_t local, uint32_t operation, bool judged)
+{
+    struct problem *problem = scan->problem;
+    const struct iso_history *history = problem->history;
+    uint32_t key = history->key[operation], value = history->value[operation];
+    bool known;
+    struct own_access *access = access_key(scan, local, key, &known);
+    if (iso_kind_writes(history->kind[operation])) {
+        if (access->write == ISO_NONE)
+            access->write = add_write(problem, local, key);
+        problem->writes.value[access->write] = access->value = value;
+        return;
+    }
+    if (!judged)
+        return; /* such reads say nothing */
+    bool internal = access->write != ISO_NONE || (known && !problem->rules.each_read);
+    if (!internal)
+        add_read(problem, local, operation, 0);
+    else if (access->value != value)
+        problem_finding(problem, ISO_FINDING_INT, problem->transactions.in_history[local], operation, ISO_NONE);
+    access->value = value;
+}
+
+/* How many elements a list read has before the transaction's own appends, of which `append` is the last; ISO_NONE if it
+ * does not end with those. */
+static uint32_t own_prefix(const struct scan *scan, uint32_t local, uint32_t operation, uint32_t append)
+{
+    const struct iso_history *history = scan->problem->history;
+    uint32_t list = history->value[operation],
+             base = history->first_operation[scan->problem->transactions.in_history[local]];
+    uint64_t first = history->list_first[list], end = history->list_first[list + 1];
+    for (; append != ISO_NONE; append = scan->previous_append[append - base]) {
+        if (end == first || history->element[--end] != history->value[append])
+            return ISO_NONE;
+    }
+    return (uint32_t)(end - first);
+}
+
+static bool same_prefix(const struct problem *problem, uint32_t read, uint32_t list, uint32_t length)
+{
+    const struct iso_history *history = problem->history;
+    return problem->reads.prefix[read] == length &&
+           !memcmp(history->element + history->list_first[list],
+                   history->element + history->list_first[problem->reads.value[read]],
+                   length * sizeof *history->element);
+}
+
+/* At rc only those behind the transaction's first append must agree with one another. */
+static void scan_list(struct scan *scan, uint32_t local, uint32_t operation)
+{
+    struct problem *problem = scan->problem;
+    const struct iso_history *history = problem->history;
+    uint32_t t = problem->transactions.in_history[local], list = history->value[operation];
+    bool known;
+    struct own_access *access = access_key(scan, local, history->key[operation], &known);
+    uint32_t prefix = own_prefix(scan, local, operation, access->append);
+    bool binds = !problem->rules.each_read || access->append != ISO_NONE;
+    if (prefix == ISO_NONE ||
+        (binds && access->value != ISO_NONE && !same_prefix(problem, access->value, list, prefix))) {
+        problem_finding(problem, ISO_FINDING_INT, t, operation, ISO_NONE);
+    } else if (!binds || access->value == ISO_NONE) {
+        uint32_t read = add_read(problem, local, operation, prefix);
+        access->value = binds ? read : ISO_NONE;
+    }
+}
+
+/* Lists: the write stands for all of the transaction's appends. */
+static void scan_append(struct scan *scan, uint32_t local, uint32_t operation)
+{
+    struct problem *problem = scan->problem;
+    uint32_t key = problem->history->key[operation];
+    bool known;
+    struct own_access *access = access_key(scan, local, key, &known);
+    if (access->write == ISO_NONE)
+        access->write = add_write(problem, local, key);
+    scan->previous_append[operation - problem->history->first_operation[problem->transactions.in_history[local]]] =
+        access->append;
+    access->append = operation;
+}
+
+/* By key where they are many: a search among them is one by halves. */
+static void sort_writes(struct problem *problem, uint32_t first)
+{
+    uint32_t count = problem->writes.count - first;
+    if (count <= PROBLEM_MANY_WRITES)
+        return;
+    uint64_t *pairs = iso_allocate(count * sizeof *pairs);
+    uint32_t *values = iso_numbers(count);
+    for (uint32_t i = 0; i < count; i++) {
+        pairs[i] = (uint64_t)problem->writes.key[first + i] << 32 | i;
+        values[i] = problem->writes.value[first + i];
+    }
+    for (uint32_t half = count / 2, end = count; end > 1;) { /* heap sort: nothing recurses */
+        uint64_t item;
+        if (half) {
+            item = pairs[--half];
+        } else {
+            item = pairs[--end];
+            pairs[end] = pairs[0];
+        }
+        uint32_t at = half;
+        for (uint32_t child; (child = 2 * at + 1) < end; at = child) {
+            child += child + 1 < end && pairs[child + 1] > pairs[child];
+            if (pairs[child] <= item)
+                break;
+            pairs[at] = pairs[child];
+        }
+        pairs[at] = item;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        problem->writes.key[first + i] = (uint32_t)(pairs[i] >> 32);
+        problem->writes.value[first + i] = values[(uint32_t)pairs[i]];
+    }
+    iso_free(pairs);
+    iso_free(values);
+}
+
+static void scan_transaction(struct scan *scan, uint32_t local)
+{
+    const struct iso_history *history = scan->problem->history;
+    uint32_t t = scan->problem->transactions.in_history[local], first_write = scan->problem->writes.count;
+    bool judged = iso_status_of(history, t) == ISO_COMMITTED;
+    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        uint8_t kind = iso_kind_of(history, o);
+        if (kind == ISO_APPEND)
+            scan_append(scan, local, o);
+        else if (kind == ISO_READ_LIST && judged)
+            scan_list(scan, local, o);
+        else if (kind != ISO_READ_LIST)
+            scan_register(scan, local, o, judged);
+    }
+    if (scan->problem->rules.sorts_writes)
+        sort_writes(scan->problem, first_write);
+}
+
+static uint32_t most_operations(const struct problem *problem)
+{
+    const struct iso_history *history = problem->history;
+    uint32_t most = 0;
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        uint32_t count = history->first_operation[t + 1] - history->first_operation[t];
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+static void scan_operations(struct problem *problem)
+{
+    struct scan scan = {.problem = problem};
+    scan.access = iso_allocate_zeroed((size_t)problem->history->key_count + 1, sizeof *scan.access);
+    scan.previous_append = iso_numbers(most_operations(problem));
+    for (uint32_t local = 0; local < problem->transactions.count; local++) {
+        problem->writes.first[local] = problem->writes.count;
+        problem->reads.first[local] = problem->reads.count;
+        if (problem->transactions.local[problem->transactions.in_history[local]] != ISO_NONE)
+            scan_transaction(&scan, local);
+    }
+    problem->writes.first[problem->transactions.count] = problem->writes.count;
+    problem->reads.first[problem->transactions.count] = problem->reads.count;
+    iso_free(scan.access);
+    iso_free(scan.previous_append);
+}
+
+/* ---- two read-modify-writes of one version ---- */
+
+/* The later of the two in any order would have seen the earlier one. Each is reported with the first of its
+ * version. Of lists that differ only the graph can say so, also where they end with the same appends. */
+void problem_find_lost_updates(struct problem *problem)
+{
+    const struct iso_history *history = problem->history;
+    uint32_t *writer = iso_numbers_zero(history->key_count); /* by key: 1 + who writes it */
+    uint32_t *first = iso_numbers_none((size_t)problem->writes.count + history->key_count);
+    for (uint32_t t = 0; t < problem->transactions.count; t++) {
+        for (uint32_t write = problem->writes.first[t]; write < problem->writes.first[t + 1]; write++)
+            writer[problem->writes.key[write]] = t + 1;
+        for (uint32_t read = problem->reads.first[t]; read < problem->reads.first[t + 1]; read++) {
+            uint32_t key = problem->reads.key[read], version = problem->reads.writer[read];
+            if (writer[key] != t + 1 || version == OPEN)
+                continue;
+            uint32_t *before = &first[version == INITIAL ? problem->writes.count + key : version];
+            if (*before == ISO_NONE)
+                *before = read;
+            else if (problem->reads.prefix[read] == problem->reads.prefix[*before])
+                problem_finding(problem, ISO_FINDING_LOSTUPDATE, problem->transactions.in_history[t],
+                                problem->reads.operation[read],
+                                problem->transactions.in_history[problem->reads.transaction[*before]]);
+        }
+    }
+    iso_free(writer);
+    iso_free(first);
+}
+
+/* ---- transactions ---- */
+
+static void choose_transactions(struct problem *problem)
+{
+    const struct iso_history *history = problem->history;
+    problem->transactions.in_history = iso_numbers(history->transaction_count);
+    problem->transactions.local = iso_numbers(history->transaction_count);
+    problem->writes.first = iso_numbers((size_t)history->transaction_count + 1);
+    problem->reads.first = iso_numbers((size_t)history->transaction_count + 1);
+    for (uint32_t t = 0; t < history->transaction_count; t++) {
+        uint8_t status = iso_status_of(history, t);
+        bool takes_part = status == ISO_COMMITTED || (status == ISO_UNKNOWN && (history->flags[t] & ISO_WRITES));
+        problem->transactions.local[t] = takes_part ? problem->transactions.count : ISO_NONE;
+        if (takes_part || problem->rules.all_numbered)
+            problem->transactions.in_history[problem->transactions.count++] = t;
+    }
+}
+
+void problem_scan(struct problem *problem)
+{
+    choose_transactions(problem);
+    make_room(problem);
+    scan_operations(problem);
+}
+
+void problem_find_writers(struct problem *problem)
+{
+    problem->reads.writer = iso_numbers_none(problem->reads.count);
+    problem->reads.set = iso_numbers_none(problem->reads.count);
+    problem_resolve_lists(problem);
+    bool stopped = problem->rules.must_stop && problem->rules.must_stop(problem->rules.context);
+    if (!stopped && !problem_find_registers(problem))
+        problem_classify_unwritten(problem);
+}
+
+void problem_forget_reads(struct problem *problem)
+{
+    uint32_t **lists[] = {&problem->reads.transaction, &problem->reads.key, &problem->reads.value,
+                          &problem->reads.prefix};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        iso_free(*lists[i]);
+        *lists[i] = NULL;
+    }
+}
+
+void problem_release(struct problem *problem)
+{
+    uint32_t *lists[] = {problem->transactions.in_history,
+                         problem->transactions.local,
+                         problem->writes.transaction,
+                         problem->writes.key,
+                         problem->writes.value,
+                         problem->writes.first,
+                         problem->reads.transaction,
+                         problem->reads.key,
+                         problem->reads.value,
+                         problem->reads.operation,
+                         problem->reads.prefix,
+                         problem->reads.writer,
+                         problem->reads.set,
+                         problem->reads.first,
+                         problem->writer_sets.first,
+                         problem->writer_sets.member};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        iso_free(lists[i]);
+    iso_free(problem->list_orders.pairs);
+    placements_release(problem->placements);
+}
