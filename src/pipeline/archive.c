@@ -212,6 +212,10 @@ void iso_pipeline_archive(struct iso_archive *archive, struct iso_pipeline *pipe
     if (pipeline->join)
         archive_changes(archive, pipeline);
     iso_aion_archive(archive, pipeline->engine);
+    if (archive->restoring) { /* the run that saved it has said so, with its bound */
+        pipeline->reports.closed_early = iso_aion_closed_early(pipeline->engine) != 0;
+        pipeline->reports.given_up = iso_aion_given_up(pipeline->engine) != 0;
+    }
     archive_queries(archive, pipeline);
 }
 

@@ -439,6 +439,7 @@ void iso_pipeline_memory(struct iso_pipeline *pipeline, uint64_t limit, uint64_t
 {
     pipeline->memory_limit = limit;
     iso_aion_memory(pipeline->engine, limit, in_use, anew);
+    report_short_memory(pipeline);
 }
 
 uint64_t iso_pipeline_memory_needed(const struct iso_pipeline *pipeline)
