@@ -10,8 +10,7 @@
  * by a multiple of it. Specification: Avro 1.11, "Binary Encoding".
  * Ownership: texts point into the message. Threads: one at a time.
  */
-#ifndef ISO_AVRO_CURSOR_H
-#define ISO_AVRO_CURSOR_H
+#pragma once
 
 #include <string.h>
 
@@ -152,5 +151,3 @@ static inline void iso_avro_leave(struct iso_avro_cursor *cursor)
 
 /* Passes over a value, and checks it. */
 void iso_avro_skip(const struct iso_avro_type *type, struct iso_avro_cursor *cursor);
-
-#endif

@@ -9,8 +9,7 @@
  * What a field or a type means to a decoder is worked out once a schema, and kept in `use`.
  * Ownership: a schema owns its tables and names. Threads: a schema that does not change may be read by many.
  */
-#ifndef ISO_AVRO_SCHEMA_H
-#define ISO_AVRO_SCHEMA_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -81,5 +80,3 @@ struct iso_avro_schema *iso_avro_schema_parse(const char *text, size_t length, s
 struct iso_avro_schema *iso_avro_schema_read(struct iso_json *json, struct iso_error *error);
 
 void iso_avro_schema_free(struct iso_avro_schema *schema); /* NULL is none */
-
-#endif

@@ -10,11 +10,8 @@
  * State: what tables have shown of their columns and before images, at most some thousand of them (envelope/tables.h).
  * Threads: one at a time for each decoder.
  */
-#ifndef ISO_DEBEZIUM_H
-#define ISO_DEBEZIUM_H
+#pragma once
 
 #include "iso/source.h"
 
 extern const struct iso_decoder_class iso_debezium_decoder;
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef ISO_DEBEZIUM_PRIVATE_H
-#define ISO_DEBEZIUM_PRIVATE_H
+#pragma once
 
 #include "connectors/debezium/debezium.h"
 #include "connectors/envelope/source.h"
@@ -25,5 +24,3 @@ bool debezium_take_alone(const struct iso_change_source *source, const struct is
 void debezium_metadata(const struct iso_envelope *envelope, struct iso_event *event);
 enum iso_status debezium_take_message(struct iso_change_source *source, struct iso_events *events,
                                       struct iso_event *event, struct iso_error *error);
-
-#endif

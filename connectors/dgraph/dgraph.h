@@ -17,12 +17,9 @@
  * State: the names of edges that came without a schema.
  * Threads: one at a time for each decoder.
  */
-#ifndef ISO_DGRAPH_H
-#define ISO_DGRAPH_H
+#pragma once
 
 #include "iso/source.h"
 
 /* Kind "dgraph". */
 extern const struct iso_decoder_class iso_dgraph_decoder;
-
-#endif

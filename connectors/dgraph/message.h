@@ -5,8 +5,7 @@
  *
  * Only the form is judged here: members in any order, each once, unknown ones passed over. Texts are the scanner's.
  */
-#ifndef ISO_DGRAPH_MESSAGE_H
-#define ISO_DGRAPH_MESSAGE_H
+#pragma once
 
 #include "base/json.h"
 
@@ -41,5 +40,3 @@ struct change {
 
 /* False: the scanner's error. */
 bool dgraph_read(struct iso_json *json, struct change *change);
-
-#endif

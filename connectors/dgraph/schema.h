@@ -7,8 +7,7 @@
  *     [0x0] <age>: int .                           as exports write it, with the namespace
  *     type Person { name age }                     passed over
  */
-#ifndef ISO_DGRAPH_SCHEMA_H
-#define ISO_DGRAPH_SCHEMA_H
+#pragma once
 
 #include "iso/atom.h"
 #include "iso/error.h"
@@ -24,5 +23,3 @@ enum cardinality { SCHEMA_NOT_NAMED, SCHEMA_SINGLE, SCHEMA_SEVERAL };
 enum iso_status dgraph_schema_read(struct schema *schema, const char *text, struct iso_error *error);
 void dgraph_schema_release(struct schema *schema);
 enum cardinality dgraph_schema_cardinality(const struct schema *schema, const char *predicate, size_t length);
-
-#endif

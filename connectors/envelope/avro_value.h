@@ -1,6 +1,5 @@
 /* Avro's values as cells, rows and nested JSON. */
-#ifndef ISO_ENVELOPE_AVRO_VALUE_H
-#define ISO_ENVELOPE_AVRO_VALUE_H
+#pragma once
 
 #include "base/text.h"
 #include "connectors/avro/cursor.h"
@@ -33,5 +32,3 @@ void avro_value_read(struct avro_reading *reading, const struct iso_avro_type *t
 /* The columns of a record; `cells`: they are {value, set}. `*is_null`: there is no row. */
 void avro_value_row(struct avro_reading *reading, const struct iso_avro_type *type, bool cells, struct iso_row *row,
                     bool *is_null);
-
-#endif

@@ -1,7 +1,6 @@
 /* What a change says of itself in every connector's envelope: its form, snapshot, order, transaction, value.
  */
-#ifndef ISO_ENVELOPE_CHANGE_H
-#define ISO_ENVELOPE_CHANGE_H
+#pragma once
 
 #include "connectors/envelope/envelope.h"
 #include "connectors/kit/marker.h"
@@ -39,5 +38,3 @@ static inline iso_atom iso_change_text(struct iso_history *block, struct iso_jso
 {
     return iso_atoms_text(&block->atoms, text.at, text.length);
 }
-
-#endif

@@ -5,8 +5,7 @@
  *      "iodebeziumop":"u","iodebeziumconnector":"postgresql","iodebeziumlsn":"29274832",..,
  *      "iodebeziumtxid":"565","iodebeziumtxtotalorder":"1","data":{"before":{..},"after":{..}}}
  */
-#ifndef ISO_ENVELOPE_CLOUD_EVENT_H
-#define ISO_ENVELOPE_CLOUD_EVENT_H
+#pragma once
 
 #include "connectors/envelope/envelope.h"
 
@@ -18,5 +17,3 @@ static inline bool envelope_is_cloud_event(const struct iso_envelope *envelope)
 {
     return iso_envelope_saw(envelope, ISO_MEMBER_SOURCE) && envelope->member[ISO_MEMBER_SOURCE].kind == ISO_CELL_TEXT;
 }
-
-#endif

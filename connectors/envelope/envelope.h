@@ -13,8 +13,7 @@
  * Ownership: an envelope owns its rows; texts of cells are the reader's, until it reads the next message. Memory: what
  * the largest message needs, and at most ISO_SCHEMAS_MAX schemas. Threads: one at a time.
  */
-#ifndef ISO_ENVELOPE_H
-#define ISO_ENVELOPE_H
+#pragma once
 
 #include "values/row.h"
 #include "iso/source.h"
@@ -112,5 +111,3 @@ bool iso_envelope_text(const struct iso_envelope *envelope, enum iso_member memb
                        struct iso_error *error);
 bool iso_envelope_number(const struct iso_envelope *envelope, enum iso_member member, uint64_t *number,
                          struct iso_error *error);
-
-#endif

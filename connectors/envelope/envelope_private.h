@@ -1,6 +1,5 @@
 /* What the formats of envelopes share. */
-#ifndef ISO_ENVELOPE_PRIVATE_H
-#define ISO_ENVELOPE_PRIVATE_H
+#pragma once
 
 #include "connectors/envelope/envelope.h"
 
@@ -39,5 +38,3 @@ static inline struct iso_row *envelope_row(struct iso_envelope *envelope, enum i
 {
     return member == ISO_MEMBER_BEFORE ? &envelope->before : member == ISO_MEMBER_AFTER ? &envelope->after : NULL;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * All but decimals are in JSON what they look like. Schemas are kept by their text, so that a message whose schema is
  * known costs one comparison. Memory: at most JSON_SCHEMAS schemas; the oldest makes room. Threads: one at a time.
  */
-#ifndef ISO_ENVELOPE_JSON_SCHEMA_H
-#define ISO_ENVELOPE_JSON_SCHEMA_H
+#pragma once
 
 #include "values/row.h"
 
@@ -44,5 +43,3 @@ void json_schemas_release(struct json_schemas *schemas); /* zeroed ones are empt
 /* The schema that the cursor stands before; passes over it. `is_key`: of a key, whose fields are the columns; else of
  * an envelope, whose `after` has them. NULL: it is null, or the scanner has an error. */
 const struct json_schema *json_schemas_take(struct json_schemas *schemas, struct iso_json *json, bool is_key);
-
-#endif

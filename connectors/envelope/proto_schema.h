@@ -3,8 +3,7 @@
  * protobuf-c decodes only what was compiled in, so the schema's text is read here: messages, nested ones too, with
  * their fields' numbers, types and presence. Options are passed over. Specification: proto3, "Language Specification".
  */
-#ifndef ISO_ENVELOPE_PROTO_SCHEMA_H
-#define ISO_ENVELOPE_PROTO_SCHEMA_H
+#pragma once
 
 #include "base/names.h"
 #include "base/number_map.h"
@@ -74,5 +73,3 @@ uint32_t proto_field_find(const struct proto_schema *schema, const struct proto_
 /* An iso_schema_parse and its iso_schema_forget. */
 void *proto_schema_parse(const char *text, size_t length, struct iso_error *error);
 void proto_schema_forget(void *schema);
-
-#endif

@@ -13,8 +13,7 @@
  * rows without a key, rows of tables that are not asked for. All else is bad input. Threads: one at a time for each
  * source.
  */
-#ifndef ISO_ENVELOPE_SOURCE_H
-#define ISO_ENVELOPE_SOURCE_H
+#pragma once
 
 #include "connectors/envelope/change.h"
 #include "connectors/envelope/tables.h"
@@ -119,5 +118,3 @@ iso_atom iso_change_name(struct iso_change_source *source, struct iso_history *b
 
 /* Whether the row before can be relied on, by what the table has shown so far (tables.h). */
 bool iso_change_is_whole(struct iso_change_source *source, const struct iso_event *event);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Bounded: ISO_TABLES_MAX tables and their columns; beyond that all are forgotten. Threads: one at a time.
  */
-#ifndef ISO_ENVELOPE_TABLES_H
-#define ISO_ENVELOPE_TABLES_H
+#pragma once
 
 #include "values/row.h"
 #include "iso/source.h"
@@ -76,5 +75,3 @@ struct iso_json_text iso_table_key(const struct iso_tables *tables, const struct
  * `position`: zeros if it is not known. */
 bool iso_table_is_whole(const struct iso_tables *tables, struct iso_table *table, const struct iso_row *before,
                         const uint64_t position[2], bool is_update);
-
-#endif

@@ -4,13 +4,10 @@
  * for each character that no topic's name may have, and maybe another delimiter (topic.delimiter). Topics that do not
  * end so carry no table, or several that were routed there: then only `tables=` says which.
  */
-#ifndef ISO_ENVELOPE_TOPIC_H
-#define ISO_ENVELOPE_TOPIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /* Whether rows of `table`, as it stands in keys, come through the topic. `tables`: the option, or NULL. */
 bool iso_topic_covers(const char *topic, const char *tables, const char *table, size_t length);
-
-#endif

@@ -1,8 +1,7 @@
 /* What readers of binary formats share: nested values as JSON in a text of the reader's, which moves while it grows,
  * and UTF-8. A cell with such a value has its place in `bits`, and its text after wire_settle.
  */
-#ifndef ISO_ENVELOPE_WIRE_H
-#define ISO_ENVELOPE_WIRE_H
+#pragma once
 
 #include "base/text.h"
 #include "connectors/envelope/envelope.h"
@@ -46,5 +45,3 @@ static inline void wire_signed(struct iso_cell *cell, int64_t number)
     cell->bits = (uint64_t)number;
     cell->negative = number < 0;
 }
-
-#endif

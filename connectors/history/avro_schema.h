@@ -1,8 +1,7 @@
 /* What a writer's schema means to a history: members known by their names, once a schema, and enumerations' symbols by
  * what they say.
  */
-#ifndef ISO_HISTORY_AVRO_SCHEMA_H
-#define ISO_HISTORY_AVRO_SCHEMA_H
+#pragma once
 
 #include "connectors/avro/schema.h"
 
@@ -43,5 +42,3 @@ uint8_t avro_writes_of(const char *word, size_t size);
 /* An iso_schema_parse and its iso_schema_forget. */
 void *history_avro_parse(const char *text, size_t length, struct iso_error *error);
 void history_avro_forget(void *schema);
-
-#endif

@@ -1,6 +1,5 @@
 /* Building a transaction out of an Avro or Protobuf record: the checks that the JSON reader makes by itself. */
-#ifndef ISO_RECORD_BUILD_H
-#define ISO_RECORD_BUILD_H
+#pragma once
 
 #include "iso/history.h"
 
@@ -27,5 +26,3 @@ const char *build_snapshot(struct iso_history *history, const char *text, size_t
 
 /* The first timestamp sets the block's clock; false if this one is of another kind. */
 bool build_clock(struct iso_history *history, enum iso_clock clock);
-
-#endif

@@ -6,12 +6,9 @@
  * a cts up to 123. A null payload is ignored.
  * Threads: one at a time for each decoder.
  */
-#ifndef ISO_RECORD_H
-#define ISO_RECORD_H
+#pragma once
 
 #include "iso/source.h"
 
 /* Kind "history"; options->format chooses. */
 extern const struct iso_decoder_class iso_record_decoder;
-
-#endif

@@ -1,6 +1,5 @@
 /* The numbers of the fields of deploy/schemas/transaction.proto. */
-#ifndef ISO_HISTORY_RECORD_FIELDS_H
-#define ISO_HISTORY_RECORD_FIELDS_H
+#pragma once
 
 enum { RECORD_TRANSACTION = 1, RECORD_WATERMARK };
 enum {
@@ -18,5 +17,3 @@ enum { TIMESTAMP_PHYSICAL = 1, TIMESTAMP_LOGICAL };
 enum { VALUE_NUMBER = 1, VALUE_TEXT };
 enum { LIST_ELEMENTS = 1 };
 enum { OPERATION_KIND = 1, OPERATION_KEY, OPERATION_VALUE, OPERATION_LIST, OPERATION_OTS, OPERATION_LOCK };
-
-#endif

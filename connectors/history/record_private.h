@@ -1,6 +1,5 @@
 /* What the formats of history topics share. */
-#ifndef ISO_RECORD_PRIVATE_H
-#define ISO_RECORD_PRIVATE_H
+#pragma once
 
 #include "connectors/history/record.h"
 #include "native/counted.h"
@@ -18,5 +17,3 @@ static inline uint64_t record_origin(const struct iso_message *message)
 {
     return iso_origin(message->input, (uint64_t)message->offset);
 }
-
-#endif

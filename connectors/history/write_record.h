@@ -3,8 +3,7 @@
  *
  * The encodings are written out by hand: both are short. Threads: one at a time for each text.
  */
-#ifndef ISO_HISTORY_WRITE_RECORD_H
-#define ISO_HISTORY_WRITE_RECORD_H
+#pragma once
 
 #include "base/text.h"
 #include "iso/history.h"
@@ -14,5 +13,3 @@
  * schema has no place for that; else false, and the text is as it was. */
 bool iso_record_write_avro(const struct iso_history *history, uint32_t transaction, struct iso_text *text);
 void iso_record_write_protobuf(const struct iso_history *history, uint32_t transaction, struct iso_text *text);
-
-#endif

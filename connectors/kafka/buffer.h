@@ -4,8 +4,7 @@
  * producer made. Here it takes its bytes and some hundred more, in blocks of memory that go back once all of theirs
  * were taken. Ownership: what was taken lives until the next iso_kafka_buffer_free_taken. Threads: one.
  */
-#ifndef ISO_KAFKA_BUFFER_H
-#define ISO_KAFKA_BUFFER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ void iso_kafka_buffer_validate(const struct iso_kafka_buffer *buffer);
 
 /* What was taken is needed no more. */
 void iso_kafka_buffer_free_taken(struct iso_kafka_buffer *buffer);
-
-#endif

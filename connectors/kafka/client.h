@@ -5,8 +5,7 @@
  * Ownership: the struct owns its texts. Threads: properties one at a time; a client's log arrives from librdkafka's
  * threads and is kept under a lock.
  */
-#ifndef ISO_KAFKA_CLIENT_H
-#define ISO_KAFKA_CLIENT_H
+#pragma once
 
 #include <librdkafka/rdkafka.h>
 #include <pthread.h>
@@ -68,5 +67,3 @@ void iso_kafka_client_forget_trouble(struct iso_kafka_client *client);
 
 /* Milliseconds of a clock that only rises. */
 int64_t iso_kafka_now(void);
-
-#endif

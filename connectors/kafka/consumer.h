@@ -28,8 +28,7 @@
  * Ownership: messages belong to the consumer until the next poll. Threads: one, the owner's; librdkafka's threads
  * fetch and decompress in the background and touch nothing here but the client's log line, under its lock.
  */
-#ifndef ISO_KAFKA_CONSUMER_H
-#define ISO_KAFKA_CONSUMER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -140,5 +139,3 @@ const struct iso_kafka_counters *iso_kafka_consumer_counters(const struct iso_ka
 
 /* What is wrong with a broker right now, for a status line; false if nothing is. */
 bool iso_kafka_consumer_trouble(struct iso_kafka_consumer *consumer, char *text, size_t size);
-
-#endif

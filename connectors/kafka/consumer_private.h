@@ -1,6 +1,5 @@
 /* What consuming and starting share. */
-#ifndef ISO_KAFKA_CONSUMER_PRIVATE_H
-#define ISO_KAFKA_CONSUMER_PRIVATE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -192,5 +191,3 @@ bool kafka_consumer_fill_buffers(struct iso_kafka_consumer *consumer);
 uint32_t kafka_consumer_take_buffered(struct iso_kafka_consumer *consumer, uint32_t index, uint32_t most);
 /* What was wrong with a partition, once all before it was handed out. */
 enum iso_status kafka_consumer_failures(struct iso_kafka_consumer *consumer, struct iso_error *error);
-
-#endif

@@ -5,8 +5,7 @@
  * knows it is here.
  * Ownership: the cluster ends with iso_kafka_mock_free. Threads: any.
  */
-#ifndef ISO_KAFKA_MOCK_H
-#define ISO_KAFKA_MOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void iso_kafka_mock_leader(struct iso_kafka_mock *mock, const char *topic, int32
 /* The next `count` fetches, or questions about offsets, of whatever partition, fail with this error of the protocol. */
 void iso_kafka_mock_fail_offsets(struct iso_kafka_mock *mock, int16_t protocol_error, unsigned count);
 void iso_kafka_mock_fail_fetches(struct iso_kafka_mock *mock, int16_t protocol_error, unsigned count);
-
-#endif

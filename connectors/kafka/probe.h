@@ -7,8 +7,7 @@
  * longer there (removed by retention, compacted away) says nothing, and nor does a broker that does not answer.
  * Threads: one asks; the answer is looked up without waiting for it.
  */
-#ifndef ISO_KAFKA_PROBE_H
-#define ISO_KAFKA_PROBE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -53,5 +52,3 @@ bool kafka_probe_answered(struct kafka_probe *probe);
 
 /* Of a message's key, payload and creation time. */
 uint64_t kafka_probe_digest(const struct iso_message *message);
-
-#endif

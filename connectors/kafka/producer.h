@@ -4,8 +4,7 @@
  * The first message that could not be delivered is the producer's error from then on.
  * Ownership: key, payload and headers are copied. Threads: one at a time.
  */
-#ifndef ISO_KAFKA_PRODUCER_H
-#define ISO_KAFKA_PRODUCER_H
+#pragma once
 
 #include "connectors/kafka/client.h"
 #include "iso/message.h"
@@ -44,5 +43,3 @@ uint64_t iso_kafka_producer_delivered(const struct iso_kafka_producer *producer)
  * before it is delivered. */
 void iso_kafka_producer_mark(struct iso_kafka_producer *producer);
 bool iso_kafka_producer_reached_mark(const struct iso_kafka_producer *producer);
-
-#endif

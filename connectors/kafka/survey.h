@@ -3,8 +3,7 @@
  *
  * Ownership: the survey owns its client and names. Threads: one at a time.
  */
-#ifndef ISO_KAFKA_SURVEY_H
-#define ISO_KAFKA_SURVEY_H
+#pragma once
 
 #include "connectors/kafka/client.h"
 #include "iso/message.h"
@@ -32,5 +31,3 @@ const struct iso_kafka_surveyed *iso_kafka_survey_find(const struct iso_kafka_su
  * left out. */
 void iso_kafka_survey_last(struct iso_kafka_survey *survey, const struct iso_kafka_surveyed *topic, int64_t most,
                            void (*take)(void *context, const void *payload, size_t size), void *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* Topics of a cluster, beside what consumer and producer do with them. Threads: any. */
-#ifndef ISO_KAFKA_TOPIC_H
-#define ISO_KAFKA_TOPIC_H
+#pragma once
 
 #include "connectors/kafka/client.h"
 
@@ -8,5 +7,3 @@
  * seconds. */
 enum iso_status iso_kafka_topic_delete(const struct iso_kafka_properties *properties, const char *topic,
                                        struct iso_error *error);
-
-#endif

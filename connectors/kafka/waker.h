@@ -5,8 +5,7 @@
  * a question about a partition's offsets is put to it; since librdkafka waits for the answer, a thread of ours does
  * that. Threads: asking comes from one thread at a time.
  */
-#ifndef ISO_KAFKA_WAKER_H
-#define ISO_KAFKA_WAKER_H
+#pragma once
 
 #include <librdkafka/rdkafka.h>
 #include <pthread.h>
@@ -29,5 +28,3 @@ void kafka_waker_release(struct kafka_waker *waker); /* before the handle goes; 
 
 /* Wakes the leader of the partition, soon; asking again before that changes nothing. `topic` outlives the waker. */
 void kafka_waker_ask(struct kafka_waker *waker, const char *topic, int32_t partition);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef ISO_KIT_CELLS_H
-#define ISO_KIT_CELLS_H
+#pragma once
 
 #include "connectors/kit/shown.h"
 
@@ -47,5 +46,3 @@ enum iso_status iso_cells_note(struct iso_cells *cells, const struct iso_row *ro
 /* The cells of the ROW that was added last. `before`: as far as it is known, or NULL. */
 void iso_cells_add(struct iso_cells *cells, const struct iso_row *before, struct iso_row *after,
                    struct iso_events *events);
-
-#endif

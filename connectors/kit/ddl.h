@@ -1,6 +1,5 @@
 /* What a statement that changes a schema does to rows. Threads: any; no state. */
-#ifndef ISO_KIT_DDL_H
-#define ISO_KIT_DDL_H
+#pragma once
 
 #include "base/json.h"
 #include "iso/source.h"
@@ -21,5 +20,3 @@ enum { ISO_DDL_EFFECTS_MAX = 16 };
  * FLASHBACK TABLE; returns how many tables it does something to. A table that a name moves away from is emptied, one that it moves to holds what nobody
  * reported. */
 uint32_t iso_ddl_effects(struct iso_json_text sql, struct iso_ddl_effect effects[ISO_DDL_EFFECTS_MAX]);
-
-#endif

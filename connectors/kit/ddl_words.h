@@ -1,6 +1,5 @@
 /* The words of a statement of MySQL's family, one after the other. Threads: any; no state but the caller's. */
-#ifndef ISO_KIT_DDL_WORDS_H
-#define ISO_KIT_DDL_WORDS_H
+#pragma once
 
 #include "base/json.h"
 
@@ -29,5 +28,3 @@ bool iso_ddl_same_name(struct iso_json_text one, struct iso_json_text other);
 
 /* "a" or "s.a", in `schema` (empty: it does not say) and `table`. */
 bool iso_ddl_take_name(struct iso_ddl_words *words, struct iso_json_text *schema, struct iso_json_text *table);
-
-#endif

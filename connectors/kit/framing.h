@@ -2,8 +2,7 @@
  * newer serializers put the same bytes into a record header (`__key_schema_id`, `__value_schema_id`) and leave the rest
  * alone. Threads: any; no state.
  */
-#ifndef ISO_KIT_FRAMING_H
-#define ISO_KIT_FRAMING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ static inline bool iso_frame_open(const struct iso_message *message, enum iso_fr
                                 at + ISO_FRAME_BYTES, framed->size - ISO_FRAME_BYTES};
     return true;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * which may be the table's key). The column is not part of a row's value, and a row of such a table is no row that is
  * checked. Only a row after a change says whose change it was: the row before has the marker of the change before.
  */
-#ifndef ISO_KIT_MARKER_H
-#define ISO_KIT_MARKER_H
+#pragma once
 
 #include "values/row.h"
 #include "iso/source.h"
@@ -34,5 +33,3 @@ void iso_marker_take(const struct iso_marker *marker, struct iso_row *row, struc
  * before, and says nothing. */
 void iso_marker_take_row(const struct iso_marker *marker, struct iso_row *row, struct iso_atoms *atoms,
                          struct iso_event *event);
-
-#endif

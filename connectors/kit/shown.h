@@ -4,8 +4,7 @@
  * What rows had in it before is said by nobody. Bounded: beyond ISO_SHOWN_MAX columns, or their texts, all are
  * forgotten. Threads: one at a time.
  */
-#ifndef ISO_KIT_SHOWN_H
-#define ISO_KIT_SHOWN_H
+#pragma once
 
 #include "iso/source.h"
 #include "values/row.h"
@@ -45,5 +44,3 @@ bool iso_shown_take(struct iso_shown *shown, struct iso_json_text table, const s
 /* What rows so far say of the column: all but ISO_COLUMN_UNLISTED. */
 enum iso_column_coverage iso_shown_find(const struct iso_shown *shown, struct iso_json_text table,
                                         struct iso_json_text column);
-
-#endif

@@ -3,8 +3,7 @@
  * What reads something returns NULL, or what it expected where the span then stands. Specification: "Encoding" of
  * Protocol Buffers. Groups (encodings 3 and 4) are refused. Ownership: spans point into the message. Threads: any.
  */
-#ifndef ISO_PROTOBUF_WIRE_H
-#define ISO_PROTOBUF_WIRE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ static inline const char *iso_wire_take(struct iso_wire_span *span, struct iso_w
         return iso_wire_varint(span, &field->bits);
     return field->encoding == ISO_WIRE_SIZED ? iso_wire_sized(span, &field->bytes) : iso_wire_number(span, field);
 }
-
-#endif

@@ -14,8 +14,7 @@
  * a second; one that does not answer within 8 s is not asked again. After an id that was not there others are asked for
  * once only, for 10 s, so that many of them do not hold up what is in order. Threads: one at a time.
  */
-#ifndef ISO_REGISTRY_H
-#define ISO_REGISTRY_H
+#pragma once
 
 #include "iso/source.h"
 
@@ -31,5 +30,3 @@ void iso_registry_free(struct iso_registry *registry);
 
 /* For decoders; lives as long as the registry. */
 const struct iso_schema_provider *iso_registry_provider(struct iso_registry *registry);
-
-#endif

@@ -3,8 +3,7 @@
  * cannot be taken apart is kept as such, with the reason: its records are as many as their sender likes. Found by a
  * hash of the id. Ownership: owns what `parse` makes. Threads: one at a time.
  */
-#ifndef ISO_REGISTRY_SCHEMAS_H
-#define ISO_REGISTRY_SCHEMAS_H
+#pragma once
 
 #include "base/number_map.h"
 #include "iso/source.h"
@@ -44,5 +43,3 @@ static inline void *iso_schemas_find(struct iso_schemas *schemas, uint32_t id, s
         return schemas->ring[schemas->last].schema;
     return iso_schemas_find_slow(schemas, id, error);
 }
-
-#endif

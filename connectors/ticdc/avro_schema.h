@@ -1,8 +1,7 @@
 /* A writer's schema as TiCDC's Avro protocol makes them: a record of columns, each of a primitive type, a decimal, or a
  * union of those with null; and maybe the record of the row before.
  */
-#ifndef ISO_TICDC_AVRO_SCHEMA_H
-#define ISO_TICDC_AVRO_SCHEMA_H
+#pragma once
 
 #include "connectors/avro/schema.h"
 
@@ -24,5 +23,3 @@ void ticdc_avro_forget(void *avro); /* NULL is none */
 
 /* The same for the schema that the cursor stands before. */
 struct ticdc_avro *ticdc_avro_read(struct iso_json *json, struct iso_error *error);
-
-#endif

@@ -6,8 +6,7 @@
  * What columns are, and which of them may be null, say the message's schema and the stream's CREATE TABLE; of a column
  * that neither has nobody knows it.
  */
-#ifndef ISO_TICDC_DEBEZIUM_SCHEMA_H
-#define ISO_TICDC_DEBEZIUM_SCHEMA_H
+#pragma once
 
 #include "connectors/ticdc/tables.h"
 
@@ -37,5 +36,3 @@ void debezium_schema_take(struct debezium_schema *schema, struct iso_json *json)
  * not known. */
 bool debezium_schema_apply(const struct debezium_schema *schema, const struct ticdc_table *table, struct ticdc *ticdc,
                            struct iso_row *row);
-
-#endif

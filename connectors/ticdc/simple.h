@@ -1,6 +1,5 @@
 /* The simple protocol's messages, whatever they were encoded in. */
-#ifndef ISO_TICDC_SIMPLE_H
-#define ISO_TICDC_SIMPLE_H
+#pragma once
 
 #include "connectors/ticdc/tables.h"
 
@@ -35,5 +34,3 @@ enum iso_status simple_finish(struct ticdc *ticdc, const struct iso_message *mes
                               simple_convert *convert, struct iso_events *events, struct iso_error *error);
 
 enum iso_status simple_create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error);
-
-#endif

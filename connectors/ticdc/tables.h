@@ -4,8 +4,7 @@
  * that is not known. Where a version is a commit timestamp, of DDLs and of storage sinks' files, it holds from there on.
  * Memory: at most TICDC_VERSIONS versions of a table that came in the stream; the lowest makes room.
  */
-#ifndef ISO_TICDC_TABLES_H
-#define ISO_TICDC_TABLES_H
+#pragma once
 
 #include "connectors/ticdc/ticdc_private.h"
 
@@ -74,5 +73,3 @@ struct ticdc_table *ticdc_table_read_storage(struct iso_json *json);
 /* Any number of them, one after the other. */
 enum iso_status ticdc_tables_read(struct ticdc *ticdc, struct ticdc_tables *tables, const char *text,
                                   ticdc_table_reader *read, struct iso_error *error);
-
-#endif

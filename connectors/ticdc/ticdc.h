@@ -22,12 +22,9 @@
  *
  * Memory: what the largest message needs, and the schemas of the tables seen. Threads: one at a time for each decoder.
  */
-#ifndef ISO_TICDC_H
-#define ISO_TICDC_H
+#pragma once
 
 #include "iso/source.h"
 
 /* Kind "ticdc". */
 extern const struct iso_decoder_class iso_ticdc_decoder;
-
-#endif

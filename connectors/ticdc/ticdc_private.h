@@ -1,6 +1,5 @@
 /* What the protocols share: a message taken apart, and the events that come of it. */
-#ifndef ISO_TICDC_PRIVATE_H
-#define ISO_TICDC_PRIVATE_H
+#pragma once
 
 #include "connectors/ticdc/ticdc.h"
 #include "connectors/kit/cells.h"
@@ -240,5 +239,3 @@ static inline bool ticdc_read_text(struct iso_json *json, struct iso_json_text *
 enum iso_status ticdc_unpack(struct ticdc *ticdc, struct iso_payload *room, struct iso_bytes packed,
                              struct iso_bytes *unpacked, struct iso_error *error);
 void ticdc_compression_release(struct ticdc *ticdc);
-
-#endif

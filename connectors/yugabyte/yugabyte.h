@@ -10,11 +10,8 @@
  * A HybridTime is microseconds since 1970 << 12 | a logical counter; it is taken as one number. Several transactions may
  * have the same one. State: as of debezium. Threads: one at a time for each decoder.
  */
-#ifndef ISO_YUGABYTE_H
-#define ISO_YUGABYTE_H
+#pragma once
 
 #include "iso/source.h"
 
 extern const struct iso_decoder_class iso_yugabyte_decoder;
-
-#endif

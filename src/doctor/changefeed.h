@@ -3,12 +3,9 @@
  * `text`: a sink URI, or the changefeed's configuration (TOML, with or without sink-uri), or both in one file. Only what
  * matters here is read: names and values of options, whatever section they are in. It asks no server.
  */
-#ifndef ISO_DOCTOR_CHANGEFEED_H
-#define ISO_DOCTOR_CHANGEFEED_H
+#pragma once
 
 #include "doctor/doctor.h"
 
 /* Adds the findings, and the source of `watch` that fits. False: neither a protocol nor a sink is said. */
 bool iso_doctor_changefeed(const char *text, struct iso_doctor_report *report);
-
-#endif

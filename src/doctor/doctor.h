@@ -7,8 +7,7 @@
  *
  * Ownership: the report owns its findings and texts. Threads: one at a time.
  */
-#ifndef ISO_DOCTOR_DOCTOR_H
-#define ISO_DOCTOR_DOCTOR_H
+#pragma once
 
 #include "base/text.h"
 #include "connectors/kafka/client.h"
@@ -60,5 +59,3 @@ const char *iso_doctor_weight_name(enum iso_doctor_weight weight);
 
 /* How many findings have a weight. */
 uint32_t iso_doctor_count(const struct iso_doctor_report *report, enum iso_doctor_weight weight);
-
-#endif

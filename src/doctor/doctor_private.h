@@ -1,6 +1,5 @@
 /* What the files of doctor share. */
-#ifndef ISO_DOCTOR_DOCTOR_PRIVATE_H
-#define ISO_DOCTOR_DOCTOR_PRIVATE_H
+#pragma once
 
 #include "doctor/doctor.h"
 
@@ -36,5 +35,3 @@ void doctor_postgres(struct doctor *doctor);
 void doctor_mysql(struct doctor *doctor);
 enum iso_status doctor_topics(struct doctor *doctor, struct iso_error *error);
 void doctor_command(struct doctor *doctor);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a kind of source promises. */
-#ifndef ISO_JOIN_CAPABILITY_H
-#define ISO_JOIN_CAPABILITY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ struct join_capability {
 };
 
 const struct join_capability *join_capability_of(const char *kind);
-
-#endif

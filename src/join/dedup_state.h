@@ -1,6 +1,5 @@
 /* What was finished, so that repeats are known (dedup.c). */
-#ifndef ISO_JOIN_DEDUP_STATE_H
-#define ISO_JOIN_DEDUP_STATE_H
+#pragma once
 
 #include "iso/history.h"
 #include "join/map.h"
@@ -23,5 +22,3 @@ struct join_dedup {
     uint64_t *digests;                /* a ring: identity of the row << 32 | content */
     bool has_texts;                   /* an entry refers to `texts` */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Identities of transactions, and maps from them to numbers (open addressing, base/slots.h). */
-#ifndef ISO_JOIN_MAP_H
-#define ISO_JOIN_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ void join_map_put(struct join_map *map, struct join_identity identity, uint32_t 
 void join_map_remove(struct join_map *map, struct join_identity identity);
 void join_map_release(struct join_map *map);
 bool join_map_refill(struct join_map *map); /* after slots of another process were read; false: too many are full */
-
-#endif

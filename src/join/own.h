@@ -7,8 +7,7 @@
  * in front of the first statement of its state or a newer one. What fits no change is of the snapshot's state, which
  * the engine compares.
  */
-#ifndef ISO_JOIN_OWN_H
-#define ISO_JOIN_OWN_H
+#pragma once
 
 #include "join/join_private.h"
 
@@ -27,5 +26,3 @@ uint32_t join_own_seen(const struct iso_join *join, const struct join_record *re
 
 /* Of row `i` of the transaction: which change of its unit it is, or is a cell of, from 1. */
 uint32_t join_own_state(const struct iso_join *join, uint32_t i);
-
-#endif

@@ -1,6 +1,5 @@
 /* PostgreSQL's positions (position.c), and what PostgreSQL calls the commits that stand there (commit_name.c). */
-#ifndef ISO_JOIN_POSITION_STATE_H
-#define ISO_JOIN_POSITION_STATE_H
+#pragma once
 
 #include "iso/history.h"
 #include "join/map.h"
@@ -44,5 +43,3 @@ struct join_positions {
     bool broken;             /* it lacks what the one before it sees */
     struct join_commit_names names;
 };
-
-#endif

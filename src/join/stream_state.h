@@ -1,6 +1,5 @@
 /* How far the change streams have arrived, and what they have shown so far. */
-#ifndef ISO_JOIN_STREAM_STATE_H
-#define ISO_JOIN_STREAM_STATE_H
+#pragma once
 
 #include "iso/history.h"
 #include "join/map.h"
@@ -158,5 +157,3 @@ struct join_counters {
     uint64_t taken;    /* records: a record's position in its session, where it does not say one */
     uint64_t work;     /* events since all that is open was checked: a check pays for itself */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* What waits: rows, transactions of the stream, records of clients (pool.c). */
-#ifndef ISO_JOIN_WAITING_STATE_H
-#define ISO_JOIN_WAITING_STATE_H
+#pragma once
 
 #include "iso/history.h"
 #include "join/map.h"
@@ -138,5 +137,3 @@ struct join_records {
     struct iso_history kept; /* their transactions */
     uint32_t kept_open;
 };
-
-#endif

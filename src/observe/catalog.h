@@ -15,8 +15,7 @@
  * Ownership: a catalog is counted (atomically); once it is built nothing changes but which names are used, and how far it is confirmed.
  * Threads: any.
  */
-#ifndef ISO_OBSERVE_CATALOG_H
-#define ISO_OBSERVE_CATALOG_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -127,5 +126,3 @@ bool catalog_is_system(const struct catalog_table *table);
 const struct catalog_shadow *catalog_find_shadow(const struct catalog *catalog, char kind, const char *name);
 const struct catalog_column *catalog_column(const struct catalog_table *table, int16_t number);
 const struct catalog_column *catalog_column_named(const struct catalog_table *table, const char *name);
-
-#endif

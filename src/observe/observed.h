@@ -14,8 +14,7 @@
  * does not fit the queue, the session is not understood: it is observed no longer (`observed_is_lost`), which changes nothing
  * that its client sees.
  */
-#ifndef ISO_OBSERVE_OBSERVED_H
-#define ISO_OBSERVE_OBSERVED_H
+#pragma once
 
 #include "observe/world.h"
 #include "wire/reader.h"
@@ -45,5 +44,3 @@ bool observed_waits(const struct observed *observed); /* for the answer to a que
 /* Observe no longer, once nothing of the observer's own is on its way. */
 void observed_stop(struct observed *observed);
 bool observed_is_over(const struct observed *observed); /* messages need not be shown any more */
-
-#endif

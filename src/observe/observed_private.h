@@ -12,8 +12,7 @@
  * A text is counted: who keeps one has a reference to it (observed_text_share), and gives it back (observed_text_release).
  * Pointers to prepared statements, portals and entries hold until one is added or taken away.
  */
-#ifndef ISO_OBSERVE_OBSERVED_PRIVATE_H
-#define ISO_OBSERVE_OBSERVED_PRIVATE_H
+#pragma once
 
 #include "observe/observed.h"
 #include "observe/reading.h"
@@ -221,5 +220,3 @@ void observed_may_do_anything(struct observed *observed);
 void observed_ask_before(struct observed *observed, const struct text *text, struct iso_text *before);
 void observed_ask_at_end(struct observed *observed, struct iso_text *before); /* before Terminate */
 void observed_answer_own(struct observed *observed, const struct wire_piece *piece);
-
-#endif

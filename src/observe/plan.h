@@ -4,8 +4,7 @@
  *
  * Ownership: a plan is counted, and freed with its last reference. Threads: its loop's.
  */
-#ifndef ISO_OBSERVE_PLAN_H
-#define ISO_OBSERVE_PLAN_H
+#pragma once
 
 #include "observe/catalog.h"
 #include "observe/template.h"
@@ -129,5 +128,3 @@ enum plan_reason plan_agrees(struct plan_statement *statement, struct catalog *c
 
 /* The last part of a column's name, NULL if it is none; `qualifier` is what stands before it, or NULL. */
 const char *plan_column(const PgQuery__Node *node, const char **qualifier);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Ownership: a reading owns its texts; plan, constants and catalog are borrowed until reading_release. Threads: one.
  */
-#ifndef ISO_OBSERVE_READING_H
-#define ISO_OBSERVE_READING_H
+#pragma once
 
 #include "iso/recorder.h"
 #include "observe/catalog.h"
@@ -125,5 +124,3 @@ bool written_key(const struct statement_input *input, const struct written *writ
 /* As reading_begin, if RETURNING has the keys: rows are then recorded as written ones. */
 void written_begin(struct reading *reading, const struct statement_input *input, const struct written *written,
                    const struct result_fields *fields);
-
-#endif

@@ -7,8 +7,7 @@
  *     rows.c        row by row, what was decided
  *     write.c       the one row that a statement wrote
  */
-#ifndef ISO_OBSERVE_READING_PRIVATE_H
-#define ISO_OBSERVE_READING_PRIVATE_H
+#pragma once
 
 #include "observe/reading.h"
 
@@ -60,5 +59,3 @@ bool reading_find_points(struct reading *reading, const struct asking *asking);
 
 /* reading.c: the text and a zero byte; where it is in `text`. */
 uint32_t reading_put_text(struct iso_text *text, const char *string);
-
-#endif

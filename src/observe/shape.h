@@ -7,8 +7,7 @@
  *
  * `shapes` says of each why it is true; an example and counterexamples that it keeps out are in tests/unit/observe/test_shape.c.
  */
-#ifndef ISO_OBSERVE_SHAPE_H
-#define ISO_OBSERVE_SHAPE_H
+#pragma once
 
 #include "observe/plan.h"
 
@@ -23,5 +22,3 @@ extern const struct shape shapes[];
 const char *shape_name(const struct plan_statement *statement);
 /* For people: what would be recorded of each statement of a text, and why not. */
 void shape_explain(const char *sql, struct iso_text *text);
-
-#endif

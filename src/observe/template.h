@@ -9,8 +9,7 @@
  *
  * Ownership: a template owns its texts. Threads: one at a time.
  */
-#ifndef ISO_OBSERVE_TEMPLATE_H
-#define ISO_OBSERVE_TEMPLATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ void constants_copy(struct constants *to, const struct constants *from);
 /* `backslashes`: a plain string has escapes (standard_conforming_strings is off), and its value is unknown. */
 void template_make(const char *text, size_t length, bool backslashes, struct iso_text *template,
                    struct constants *constants);
-
-#endif

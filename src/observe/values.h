@@ -1,6 +1,5 @@
 /* Values of columns as texts: what a result or a parameter carries, in PostgreSQL's text or its binary form. */
-#ifndef ISO_OBSERVE_VALUES_H
-#define ISO_OBSERVE_VALUES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ bool pg_is_plain_integer(const char *value);
 
 /* A key's part, as the change stream spells it: false if that is not certain. */
 bool pg_key_part(uint32_t type, const char *value);
-
-#endif

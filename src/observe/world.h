@@ -4,8 +4,7 @@
  * Statements are counted by shape, that is by template: how often they ran, how many of those that read were recorded, and why
  * others were not. At most WORLD_SHAPES shapes have a name, the rest share one. No value is ever kept or shown.
  */
-#ifndef ISO_OBSERVE_WORLD_H
-#define ISO_OBSERVE_WORLD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -142,5 +141,3 @@ void observe_world_free(struct observe_world *world); /* NULL is allowed */
 /* The plan of a text, and its constants; a reference. `*shape` is what counts it. */
 struct plan *observe_plan(struct observe_world *world, const char *text, size_t length, bool backslashes,
                           struct constants *constants, struct observe_shape **shape);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Inputs and their watermarks, counts, what the summary lists, what decoders have learned, the join, and the engine.
  */
-#ifndef ISO_PIPELINE_ARCHIVE_H
-#define ISO_PIPELINE_ARCHIVE_H
+#pragma once
 
 #include "base/archive.h"
 #include "pipeline/pipeline.h"
@@ -15,5 +14,3 @@ void iso_pipeline_archive(struct iso_archive *archive, struct iso_pipeline *pipe
 /* As iso_aion_fork and iso_aion_commit. */
 void iso_pipeline_fork(struct iso_pipeline *pipeline);
 void iso_pipeline_commit(struct iso_pipeline *pipeline);
-
-#endif

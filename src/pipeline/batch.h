@@ -1,6 +1,5 @@
 /* The messages that are being fed, which are the caller's, and the events that they were decoded to. */
-#ifndef ISO_PIPELINE_BATCH_H
-#define ISO_PIPELINE_BATCH_H
+#pragma once
 
 #include "base/number_map.h"
 #include "iso/source.h"
@@ -25,5 +24,3 @@ static inline uint64_t pipeline_origin_of(const struct iso_message *message)
 {
     return iso_origin(message->input, (uint64_t)message->offset);
 }
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Cost: goes over all that waits in the join, and over the engine's keys.
  */
-#ifndef ISO_PIPELINE_BOOKS_H
-#define ISO_PIPELINE_BOOKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -88,5 +87,3 @@ void iso_books_imbalance_text(const struct iso_books *books, struct iso_text *te
 
 /* ,"books":{"message":{"came":9,"judged":7,...},...}: classes that are not empty. */
 void iso_books_json(const struct iso_books *books, struct iso_text *text);
-
-#endif

@@ -12,8 +12,7 @@
  * Memory: 32 bytes a session, 24 a hole, 150 a recorder. Those that have ended without holes are forgotten. Threads: the
  * caller's.
  */
-#ifndef ISO_PIPELINE_COUNTED_H
-#define ISO_PIPELINE_COUNTED_H
+#pragma once
 
 #include "base/archive.h"
 #include "base/number_map.h"
@@ -74,5 +73,3 @@ struct counted_loss counted_loss(const struct counted *counted);
 
 void counted_archive(struct iso_archive *archive, struct counted *counted);
 void counted_release(struct counted *counted);
-
-#endif

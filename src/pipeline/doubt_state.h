@@ -1,6 +1,5 @@
 /* What is doubtful (doubt.c). */
-#ifndef ISO_PIPELINE_DOUBT_STATE_H
-#define ISO_PIPELINE_DOUBT_STATE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ struct doubts {
 };
 
 void doubts_release(struct doubts *doubts);
-
-#endif

@@ -1,6 +1,5 @@
 /* What contradictions are excused by: tables that were altered (altered.c), values in two spellings (spelling.c). */
-#ifndef ISO_PIPELINE_EXCUSE_STATE_H
-#define ISO_PIPELINE_EXCUSE_STATE_H
+#pragma once
 
 #include "pipeline/options.h"
 
@@ -35,5 +34,3 @@ struct spellings {
 };
 
 void spellings_release(struct spellings *spellings);
-
-#endif

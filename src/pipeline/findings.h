@@ -1,6 +1,5 @@
 /* Final violations for the summary. */
-#ifndef ISO_PIPELINE_FINDINGS_H
-#define ISO_PIPELINE_FINDINGS_H
+#pragma once
 
 #include "aion/aion.h"
 #include "base/number_map.h"
@@ -43,5 +42,3 @@ void findings_index(struct findings *findings); /* makes `by_id` anew */
 void findings_validate(const struct findings *findings);
 void findings_sort(struct findings *findings); /* into the order of reports, cut to the limit */
 void findings_release(struct findings *findings);
-
-#endif

@@ -1,6 +1,5 @@
 /* The pipeline's inputs: how far each has promised, and what became of its records (watermark.c, doubt.c). */
-#ifndef ISO_PIPELINE_INPUTS_STATE_H
-#define ISO_PIPELINE_INPUTS_STATE_H
+#pragma once
 
 #include "iso/inputs.h"
 
@@ -57,5 +56,3 @@ struct grace {
 };
 
 void grace_release(struct grace *grace);
-
-#endif

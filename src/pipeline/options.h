@@ -1,6 +1,5 @@
 /* What a pipeline is given when it begins, and what it reports beside verdicts. */
-#ifndef ISO_PIPELINE_OPTIONS_H
-#define ISO_PIPELINE_OPTIONS_H
+#pragma once
 
 #include <string.h>
 
@@ -107,5 +106,3 @@ struct iso_route_traits {
     bool caseless;   /* keys are equal whatever their case and the blanks behind them */
     bool unreported; /* clients do not say what they write there, or in another transaction than the log has it */
 };
-
-#endif

@@ -4,8 +4,7 @@
  * joined history, seeks an order of its transactions (iso/polygraph.h, versions_by_commit) and says here what came of
  * it; until then the verdict waits for that. What a search found once goes into every outcome and summary from then on.
  */
-#ifndef ISO_PIPELINE_ORDER_H
-#define ISO_PIPELINE_ORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ void iso_pipeline_set_order(struct iso_pipeline *pipeline, struct iso_pipeline_o
 
 /* What was said last. NULL: no order is sought. */
 const struct iso_pipeline_order *iso_pipeline_order(const struct iso_pipeline *pipeline);
-
-#endif

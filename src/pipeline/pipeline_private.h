@@ -1,6 +1,5 @@
 /* What the files of the pipeline share: its parts, each in a header of its own, and what works on several of them. */
-#ifndef ISO_PIPELINE_PRIVATE_H
-#define ISO_PIPELINE_PRIVATE_H
+#pragma once
 
 #include "pipeline/counted.h"
 #include "pipeline/batch.h"
@@ -227,5 +226,3 @@ void pipeline_report_unlisted(struct iso_pipeline *pipeline, const struct iso_ai
 /* To the sink, and to the summary's list: the object that begins at `start` of the line. */
 void pipeline_write(struct iso_pipeline *pipeline, const struct iso_aion_event *event, bool reported, uint8_t doubt,
                     const char *line, size_t length, size_t start);
-
-#endif

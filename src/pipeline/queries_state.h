@@ -1,6 +1,5 @@
 /* Queries of tables, which an engine of their own judges (queries.c). */
-#ifndef ISO_PIPELINE_QUERIES_STATE_H
-#define ISO_PIPELINE_QUERIES_STATE_H
+#pragma once
 
 #include "iso/verdict.h"
 #include "pipeline/report_state.h"
@@ -17,5 +16,3 @@ struct queries {
 };
 
 void queries_release(struct queries *queries);
-
-#endif

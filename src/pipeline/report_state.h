@@ -1,6 +1,5 @@
 /* What is, or was, reported (line.c, findings.c, unlisted.c). */
-#ifndef ISO_PIPELINE_REPORT_STATE_H
-#define ISO_PIPELINE_REPORT_STATE_H
+#pragma once
 
 #include "base/text.h"
 #include "pipeline/findings.h"
@@ -44,5 +43,3 @@ struct lost {
 void reports_init(struct reports *reports, uint32_t max_violations);
 void reports_release(struct reports *reports);
 void unlisted_release(struct unlisted *unlisted);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The functions whose first parameter is `void *context` are the join's questions (join/join.h); it is a struct routes.
  */
-#ifndef ISO_PIPELINE_ROUTES_H
-#define ISO_PIPELINE_ROUTES_H
+#pragma once
 
 #include "base/json.h"
 #include "base/text.h"
@@ -62,5 +61,3 @@ bool routes_have_cells(void *context, const char *table, size_t length);
 enum iso_column_coverage routes_cover_column(void *context, const char *table, size_t length, const char *column,
                                              size_t column_length);
 uint32_t routes_types_known(const struct routes *routes); /* as iso_join_types_known */
-
-#endif

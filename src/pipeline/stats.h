@@ -1,6 +1,5 @@
 /* What a pipeline counts. */
-#ifndef ISO_PIPELINE_STATS_H
-#define ISO_PIPELINE_STATS_H
+#pragma once
 
 #include "aion/aion.h"
 #include "join/join.h"
@@ -48,5 +47,3 @@ struct iso_pipeline_stats {
     struct iso_join_stats join;
     bool has_join;
 };
-
-#endif

@@ -20,8 +20,7 @@
  * Ownership: the probe owns its connections and tables. Threads: iso_probe_run starts its own; its callbacks are called
  * one at a time, of any of them.
  */
-#ifndef ISO_PROBE_PROBE_H
-#define ISO_PROBE_PROBE_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -91,5 +90,3 @@ const char *iso_probe_schema(const struct iso_probe *probe);
  * where `drop`. */
 enum iso_status iso_probe_leftovers(struct iso_database *database, bool drop, struct iso_text *names,
                                     struct iso_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of probe share: a run, a session, and the transaction at hand. */
-#ifndef ISO_PROBE_PROBE_PRIVATE_H
-#define ISO_PROBE_PROBE_PRIVATE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -130,5 +129,3 @@ enum iso_status tables_create(struct iso_probe *probe, struct iso_error *error);
 void tables_drop(struct iso_probe *probe, struct iso_database *database, struct iso_text *left);
 /* Holds the name while the control connection lives. */
 void tables_hold(struct iso_probe *probe);
-
-#endif

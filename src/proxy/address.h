@@ -1,6 +1,5 @@
 /* Where to listen and where to connect: HOST:PORT, [HOST]:PORT, PORT, or the path of a Unix socket. */
-#ifndef ISO_PROXY_ADDRESS_H
-#define ISO_PROXY_ADDRESS_H
+#pragma once
 
 #include <netdb.h>
 #include <stdbool.h>
@@ -22,5 +21,3 @@ unsigned address_port(int fd); /* 0: none */
 
 /* Of a Unix socket that one listened at: the path goes. */
 void address_remove(const struct addrinfo *address);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Threads: new and free are the owner's; answers are given on a thread of its own.
  */
-#ifndef ISO_PROXY_HTTP_H
-#define ISO_PROXY_HTTP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -43,5 +42,3 @@ struct http_options {
 struct http *http_new(const struct http_options *options, struct iso_error *error);
 void http_free(struct http *http); /* NULL is allowed */
 unsigned http_port(const struct http *http);
-
-#endif

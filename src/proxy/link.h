@@ -4,8 +4,7 @@
  *
  * Ownership: a link owns its descriptor. Threads: its loop's.
  */
-#ifndef ISO_PROXY_LINK_H
-#define ISO_PROXY_LINK_H
+#pragma once
 
 #include <openssl/ssl.h>
 #include <stdbool.h>
@@ -49,5 +48,3 @@ bool link_start_tls(struct link *link, SSL_CTX *context, bool accepts, const cha
 enum link_result link_shake(struct link *link);
 const char *
 link_tls_trouble(const struct link *link); /* why the certificate was not taken; NULL: it was something else */
-
-#endif

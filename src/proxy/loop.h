@@ -16,8 +16,7 @@
  *
  * Threads: start, stop and free are the owner's; all else is the loop's own thread.
  */
-#ifndef ISO_PROXY_LOOP_H
-#define ISO_PROXY_LOOP_H
+#pragma once
 
 #include <netdb.h>
 #include <openssl/ssl.h>
@@ -54,5 +53,3 @@ void loop_stop(struct loop *loop); /* ends its sessions and waits for the thread
 void loop_free(struct loop *loop);
 const struct loop_counts *loop_counts(const struct loop *loop);
 struct observe_world *loop_world(struct loop *loop);
-
-#endif

@@ -1,9 +1,6 @@
 /* isochron-proxy's one command. */
-#ifndef ISO_PROXY_SERVE_H
-#define ISO_PROXY_SERVE_H
+#pragma once
 
 #include "cli/options.h"
 
 extern const struct app_command proxy_serve;
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Threads: any; what it reads is guarded by each loop's world.
  */
-#ifndef ISO_PROXY_STATUS_H
-#define ISO_PROXY_STATUS_H
+#pragma once
 
 #include "proxy/http.h"
 #include "proxy/loop.h"
@@ -31,5 +30,3 @@ void status_sum(const struct status_view *view, struct status_sums *sums);
 
 /* Shapes with the most reads that were not recorded first: for people. */
 void status_shapes(const struct status_view *view, struct iso_text *text, bool as_json);
-
-#endif

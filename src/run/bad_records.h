@@ -5,8 +5,7 @@
  * quoted texts; APP_BAD_CAUSES are kept apart, the others are one. Time is passed in, in seconds. Threads: one at a
  * time.
  */
-#ifndef ISO_RUN_BAD_RECORDS_H
-#define ISO_RUN_BAD_RECORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void app_bad_records_sum_up(struct app_bad_records *bad, double now, bool now_or
 
 /* The cause that a reason is of; longer ones are cut. */
 void app_bad_records_cause(const char *reason, char cause[APP_BAD_CAUSE_BYTES]);
-
-#endif

@@ -1,6 +1,5 @@
 /* A restart of `watch --state`: what the journal says was done since the snapshot is done again. */
-#ifndef ISO_RUN_CATCH_UP_H
-#define ISO_RUN_CATCH_UP_H
+#pragma once
 
 #include <signal.h>
 
@@ -11,5 +10,3 @@
  * ISO_FAILED: the messages, or the verdicts on them, are not what they were. */
 enum iso_status app_catch_up(struct app_durable *durable, const struct iso_kafka_consumer_options *settings,
                              volatile sig_atomic_t *stopped, struct iso_error *error);
-
-#endif

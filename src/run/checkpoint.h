@@ -3,8 +3,7 @@
  *
  * Threads: the caller's.
  */
-#ifndef ISO_RUN_CHECKPOINT_H
-#define ISO_RUN_CHECKPOINT_H
+#pragma once
 
 #include "run/durable.h"
 
@@ -22,5 +21,3 @@ struct app_checkpoint_figures {
     uint64_t journal_bytes, snapshot_bytes, snapshots;
 };
 void app_checkpoint_figures(const struct app_durable *durable, struct app_checkpoint_figures *figures);
-
-#endif

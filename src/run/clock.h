@@ -6,8 +6,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef ISO_RUN_CLOCK_H
-#define ISO_RUN_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ uint64_t app_clock_time(struct app_clock *clock, struct iso_kafka_consumer *cons
 
 /* For how many milliseconds a broker has not answered, once that was remarked on; else 0. */
 uint64_t app_clock_silence(const struct app_clock *clock, int64_t now);
-
-#endif

@@ -1,6 +1,5 @@
 /* What `watch` and `capture` share: where to start in topics, and properties of librdkafka. */
-#ifndef ISO_RUN_CONSUME_H
-#define ISO_RUN_CONSUME_H
+#pragma once
 
 #include "cli/options.h"
 #include "connectors/kafka/consumer.h"
@@ -11,5 +10,3 @@ enum iso_status app_consume_from(const char *text, struct iso_kafka_consumer_opt
 /* -X options as properties: name=value, or a file of them. */
 enum iso_status app_properties(struct iso_kafka_properties *properties, const struct app_texts *texts,
                                struct iso_error *error);
-
-#endif

@@ -4,8 +4,7 @@
  * acknowledged; of a pipe, what was written: a crash in the instant before that is in the journal lets the last lines
  * be emitted again, with the same ids.
  */
-#ifndef ISO_RUN_DELIVERY_H
-#define ISO_RUN_DELIVERY_H
+#pragma once
 
 #include "base/archive.h"
 #include "run/output.h"
@@ -40,5 +39,3 @@ enum iso_status app_delivery_advance(struct app_delivery *delivery, struct app_o
 void app_delivery_archive(struct iso_archive *archive, struct app_delivery *delivery);
 /* In a snapshot's child: a file goes to the device. */
 void app_delivery_sync(const struct app_delivery *delivery, const struct app_output *output, struct iso_error *error);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef ISO_RUN_DISPLAY_H
-#define ISO_RUN_DISPLAY_H
+#pragma once
 
 #include "connectors/kafka/consumer.h"
 #include "run/periodic_log.h"
@@ -23,5 +22,3 @@ void app_display_update(struct app_display *display, const struct app_stream *st
 
 /* Wipes what was drawn. */
 void app_display_end(const struct app_display *display);
-
-#endif

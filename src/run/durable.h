@@ -13,8 +13,7 @@
  *
  * Threads: the caller's.
  */
-#ifndef ISO_RUN_DURABLE_H
-#define ISO_RUN_DURABLE_H
+#pragma once
 
 #include "connectors/kafka/consumer.h"
 #include "run/delivery.h"
@@ -120,5 +119,3 @@ enum iso_status app_durable_give_records_again(struct app_durable *durable, cons
 
 /* What a snapshot holds: saves or restores; `context` is the durable. */
 void app_durable_archive(void *context, struct iso_archive *archive);
-
-#endif

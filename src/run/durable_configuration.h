@@ -1,7 +1,6 @@
 /* Whose a state is: the program's version, and every option that decides what verdicts are and where they go, as text.
  */
-#ifndef ISO_RUN_DURABLE_CONFIGURATION_H
-#define ISO_RUN_DURABLE_CONFIGURATION_H
+#pragma once
 
 #include "run/options.h"
 #include "base/archive.h"
@@ -15,5 +14,3 @@ void app_configuration_archive(struct iso_archive *archive, const struct iso_tex
 /* What a state begins with: the name of the item, and whether its content is this version's; else ISO_FAILED. */
 #define APP_CONFIGURATION_VERSION "isochron state"
 void app_configuration_check_version(const void *bytes, size_t size, const char *name, struct iso_error *error);
-
-#endif

@@ -4,8 +4,7 @@
  * An end is reported once a partition has stood there for a second of the pipeline's time, while brokers answer:
  * partitions that get messages all the time are at their ends between any two.
  */
-#ifndef ISO_RUN_ENDS_H
-#define ISO_RUN_ENDS_H
+#pragma once
 
 #include "run/durable.h"
 #include "connectors/kafka/consumer.h"
@@ -24,5 +23,3 @@ void app_ends_release(struct app_ends *ends);
 /* After a step, at its time. `durable` NULL: nothing is remembered. */
 enum iso_status app_ends_report(struct app_ends *ends, struct app_stream *stream, struct app_durable *durable,
                                 const struct iso_kafka_consumer *consumer, uint64_t time, struct iso_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Threads: the caller's.
  */
-#ifndef ISO_RUN_INTAKE_H
-#define ISO_RUN_INTAKE_H
+#pragma once
 
 #include "run/stream.h"
 
@@ -18,5 +17,3 @@ enum iso_status app_intake_declare(struct app_stream *stream, const char *topic,
 /* Between batches: an input's end was reached; a message time was. */
 enum iso_status app_intake_end(struct app_stream *stream, uint32_t input, uint64_t time, struct iso_error *error);
 enum iso_status app_intake_reached(struct app_stream *stream, uint64_t reached, uint64_t time, struct iso_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* `--to-history FILE` of `watch` and `replay`: the joined history, as a file that every engine can check. */
-#ifndef ISO_RUN_JOINED_H
-#define ISO_RUN_JOINED_H
+#pragma once
 
 #include "bytes/output.h"
 #include "formats/write_history.h"
@@ -23,5 +22,3 @@ void app_joined_write(struct app_joined *joined, const struct iso_history *block
 
 /* The file appears if the run came to its end: `concluded`. */
 enum iso_status app_joined_close(struct app_joined *joined, bool concluded, struct iso_error *error);
-
-#endif

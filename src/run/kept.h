@@ -3,8 +3,7 @@
  *
  * Memory: all transactions. Repeats are dropped at the end, as the engine drops them.
  */
-#ifndef ISO_RUN_KEPT_H
-#define ISO_RUN_KEPT_H
+#pragma once
 
 #include "base/text.h"
 #include "iso/inputs.h"
@@ -27,5 +26,3 @@ void app_kept_name_inputs(const struct iso_inputs *inputs, struct iso_history *h
 /* Ends keeping: initial values, no repeats, finished. */
 enum iso_status app_kept_finish(struct app_kept *kept, const struct app_stream_options *options,
                                 const struct iso_inputs *inputs, struct iso_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Tables without a source: how often clients operated on them, reported at the end of a run and shown while it runs. */
-#ifndef ISO_RUN_LEFT_OUT_H
-#define ISO_RUN_LEFT_OUT_H
+#pragma once
 
 #include "pipeline/pipeline.h"
 
@@ -10,5 +9,3 @@ enum { APP_TABLES_NAMED = 10 };
 struct iso_join_left_out *app_left_out(const struct iso_pipeline *pipeline, uint32_t *count);
 
 void app_log_left_out(const struct iso_pipeline *pipeline);
-
-#endif

@@ -4,8 +4,7 @@
  * with how often they came and when last. Others last (clients are silent, messages pile up, memory is short): they are
  * reported while they do. Looked at a few times a second; time is passed in. Threads: one at a time.
  */
-#ifndef ISO_RUN_NOTES_H
-#define ISO_RUN_NOTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ void app_notes_release(struct app_notes *notes);
 
 /* Fills in `text`. */
 void app_notes_look(struct app_notes *notes, const struct app_notes_facts *facts, uint64_t now);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The watchdog (WATCHDOG_USEC) is fed by progress, not by being alive: see app_notify_progress. Threads: one at a time.
  */
-#ifndef ISO_RUN_NOTIFY_H
-#define ISO_RUN_NOTIFY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ void app_notify_ready(struct app_notify *notify);
 bool app_notify_progress(struct app_notify *notify, uint64_t done, bool excused, uint64_t now);
 
 void app_notify_status(struct app_notify *notify, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

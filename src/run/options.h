@@ -1,6 +1,5 @@
 /* The options that `watch`, `replay` and `explain` share: what comes in, what to check, what comes out, how to run. */
-#ifndef ISO_RUN_OPTIONS_H
-#define ISO_RUN_OPTIONS_H
+#pragma once
 
 #include "cli/options.h"
 #include "iso/polygraph.h"
@@ -175,5 +174,3 @@ uint64_t app_stream_grace(const struct app_stream_options *options); /* millisec
 /* Bytes; 0: no bound. Where nothing is said, half of what the machine has, or its control group may use. */
 uint64_t app_stream_memory(const struct app_stream_options *options);
 bool app_stream_bounds_memory(const struct app_stream_options *options); /* --memory says how much */
-
-#endif

@@ -6,8 +6,7 @@
  * that there is none does so only of what was given to the join whole: what still waits there waits in the books too.
  * Memory: all transactions; above `--memory` nothing more is taken, and the verdict is undecided.
  */
-#ifndef ISO_RUN_ORDER_H
-#define ISO_RUN_ORDER_H
+#pragma once
 
 #include "base/archive.h"
 #include "pipeline/pipeline.h"
@@ -37,5 +36,3 @@ void app_order_keep(struct app_order *order, const struct iso_history *block);
 
 /* Seeks, emits lines of what was found, and has the pipeline know. */
 enum iso_status app_order_seek(struct app_order *order, struct iso_error *error);
-
-#endif

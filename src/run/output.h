@@ -4,8 +4,7 @@
  * With --state a line may have been emitted by the run before a restart: whoever remembers that says how much of it.
  * Threads: the caller's.
  */
-#ifndef ISO_RUN_OUTPUT_H
-#define ISO_RUN_OUTPUT_H
+#pragma once
 
 #include "bytes/output.h"
 #include "connectors/kafka/producer.h"
@@ -39,5 +38,3 @@ void app_output_serve(struct app_output *output, const char *line, size_t length
 
 /* Shows whoever reads the verdicts what was emitted until now. */
 void app_output_flush(struct app_output *output);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Times are milliseconds of a clock that does not jump. Threads: the caller's.
  */
-#ifndef ISO_RUN_PERIODIC_LOG_H
-#define ISO_RUN_PERIODIC_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ void app_periodic_log_topics(const char *const *topics, uint32_t count, uint32_t
 /* The line of progress. */
 void app_periodic_log_progress(const struct app_periodic_log *log, const struct iso_pipeline_stats *stats,
                                uint64_t behind, int64_t now, char *text, size_t size);
-
-#endif

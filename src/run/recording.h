@@ -6,8 +6,7 @@
  *
  * Threads: the caller's; _sync also in a snapshot's child.
  */
-#ifndef ISO_RUN_RECORDING_H
-#define ISO_RUN_RECORDING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -57,5 +56,3 @@ void app_recording_sync(struct app_recording *recording, struct iso_error *error
 enum iso_status app_recording_resume(struct app_recording *recording, const char *path,
                                      const struct app_recording_mark *mark, struct iso_error *error);
 enum iso_status app_recording_cut(struct app_recording *recording, struct iso_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* `--history FILE` of `watch` and `replay`: client records from a file, one input beside the topics. */
-#ifndef ISO_RUN_RECORDS_H
-#define ISO_RUN_RECORDS_H
+#pragma once
 
 #include "pipeline/pipeline.h"
 
@@ -15,5 +14,3 @@ void app_records_release(struct app_records *records);
  * without a file. */
 enum iso_status app_records_read(struct app_records *records, struct iso_pipeline *pipeline, struct iso_error *error);
 enum iso_status app_records_give(struct app_records *records, struct iso_pipeline *pipeline, struct iso_error *error);
-
-#endif

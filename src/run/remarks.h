@@ -3,8 +3,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef ISO_RUN_REMARKS_H
-#define ISO_RUN_REMARKS_H
+#pragma once
 
 #include "pipeline/pipeline.h"
 #include "run/bad_records.h"
@@ -44,5 +43,3 @@ void app_remarks_sum_up(struct app_remarks *remarks);
 
 /* The last words: those, and how many bad records --dead-letter did not take. */
 void app_remarks_conclude(struct app_remarks *remarks, const struct app_recording *recording);
-
-#endif

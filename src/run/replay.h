@@ -1,6 +1,5 @@
 /* Captures through a stream, as their messages came once. */
-#ifndef ISO_RUN_REPLAY_H
-#define ISO_RUN_REPLAY_H
+#pragma once
 
 #include "run/stream.h"
 
@@ -10,5 +9,3 @@ enum iso_status app_replay_files(struct app_stream *stream, const struct app_tex
 /* The finished history of captures, which an empty `history` becomes. What they are judged to be is not reported. */
 enum iso_status app_replay_history(struct app_stream_options *options, struct iso_output *standard,
                                    const struct app_texts *files, struct iso_history *history, struct iso_error *error);
-
-#endif

@@ -9,8 +9,7 @@
  * holds but for such reads (reason `waiting`). Memory: all transactions; above `--memory` nothing more is taken, and
  * the verdict is undecided.
  */
-#ifndef ISO_RUN_ROUNDS_H
-#define ISO_RUN_ROUNDS_H
+#pragma once
 
 #include "base/archive.h"
 #include "pipeline/pipeline.h"
@@ -56,5 +55,3 @@ void app_rounds_log_stopped(const struct app_rounds *rounds);
 
 /* What polygraph says of all that has come: "holds", "violated", "undecided". */
 const char *app_rounds_any_order(struct app_rounds *rounds);
-
-#endif

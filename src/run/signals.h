@@ -1,6 +1,5 @@
 /* Stopping on a signal. */
-#ifndef ISO_RUN_SIGNALS_H
-#define ISO_RUN_SIGNALS_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -13,5 +12,3 @@ volatile sig_atomic_t *app_catch_signals(uint64_t seconds, bool is_quiet);
 
 /* It has done something again that may wait for others: their time begins anew. */
 void app_signals_note_step(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* `--source KIND:TOPIC[,option=value...]`: what is read, and how it is decoded. */
-#ifndef ISO_RUN_SOURCE_H
-#define ISO_RUN_SOURCE_H
+#pragma once
 
 #include "cli/command.h"
 #include "connectors/registry/registry.h"
@@ -42,5 +41,3 @@ enum iso_status app_sources_add(struct app_sources *sources, struct iso_pipeline
 bool app_sources_read(const struct app_sources *sources, const char *topic);
 /* After the pipeline, whose decoders ask the registries. */
 void app_sources_release(struct app_sources *sources);
-
-#endif

@@ -1,6 +1,5 @@
 /* Columns whose values are spelt in several ways, reported with what to do. */
-#ifndef ISO_RUN_SPELLING_H
-#define ISO_RUN_SPELLING_H
+#pragma once
 
 #include "pipeline/pipeline.h"
 
@@ -9,5 +8,3 @@ void app_log_spelling(const struct iso_pipeline_spelling *spelling);
 
 /* At the end: how often it was each. */
 void app_log_spellings(const struct iso_pipeline *pipeline);
-
-#endif

@@ -1,7 +1,6 @@
 /* How `watch` is seen from outside: fills the table of metrics from the stream and shows it over HTTP, and reports to
  * the service manager that it runs. */
-#ifndef ISO_RUN_STATUS_H
-#define ISO_RUN_STATUS_H
+#pragma once
 
 #include "run/notes.h"
 #include "run/notify.h"
@@ -48,5 +47,3 @@ void app_status_close(struct app_status *status);
 /* Publishes what is now, at most four times a second; `now` is iso_kafka_now's. `silence`: for so many
  * milliseconds a broker has not answered; 0: all do. */
 void app_status_publish(struct app_status *status, uint64_t silence, uint64_t now);
-
-#endif

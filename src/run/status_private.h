@@ -1,6 +1,5 @@
 /* What the files of the status share. */
-#ifndef ISO_RUN_STATUS_PRIVATE_H
-#define ISO_RUN_STATUS_PRIVATE_H
+#pragma once
 
 #include "run/status.h"
 
@@ -20,5 +19,3 @@ void status_put_words(struct app_status *status);
 /* What stands in the way, in `text`, beside brokers and of brokers; NULL: nothing. `silence`: a broker's. */
 const char *status_find_trouble(const struct app_status *status, uint64_t now, char *text, size_t size);
 const char *status_find_broker_trouble(const struct app_status *status, uint64_t silence, char *text, size_t size);
-
-#endif

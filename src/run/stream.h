@@ -10,8 +10,7 @@
  * (status.h) know the stream, and it not them. Errors are the last parameter; one object goes through a whole run, and
  * once it is set nothing more is done. Threads: one at a time.
  */
-#ifndef ISO_RUN_STREAM_H
-#define ISO_RUN_STREAM_H
+#pragma once
 
 #include "connectors/kafka/client.h"
 #include "run/joined.h"
@@ -52,5 +51,3 @@ enum iso_status app_stream_close(struct app_stream *stream, struct iso_error *er
 
 /* What is known of the end: the summary, and the exit status of what was found. */
 enum iso_status app_stream_conclude(struct app_stream *stream, double seconds, struct iso_error *error);
-
-#endif

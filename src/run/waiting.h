@@ -8,8 +8,7 @@
  *
  * Times are milliseconds of a clock that does not jump. Threads: the caller's.
  */
-#ifndef ISO_RUN_WAITING_H
-#define ISO_RUN_WAITING_H
+#pragma once
 
 #include "pipeline/books.h"
 
@@ -42,5 +41,3 @@ uint64_t app_waiting_on_inputs(const struct iso_books *books);
 
 /* The longest that any of that has waited. */
 uint64_t app_waiting_oldest(const struct iso_books *books);
-
-#endif

@@ -4,8 +4,7 @@
  * makes what is due of checkpoints, and shows how far it is. What a restart (--state) has to do again comes before all
  * that (catch_up.h). Threads: one; signals set a flag.
  */
-#ifndef ISO_RUN_WATCH_H
-#define ISO_RUN_WATCH_H
+#pragma once
 
 #include "run/durable.h"
 
@@ -23,5 +22,3 @@ struct app_watch_options {
 /* Runs to its end, and says what was found: the exit status, or an error. */
 enum iso_status app_watch_run(const struct app_watch_options *options, struct iso_output *standard,
                               struct iso_error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /* A body's parts, one after the other: numbers in network order, texts that end in a zero byte, runs of bytes. What is not
  * there sets `bad`, and everything behind it is zero or empty: a caller looks once, at the end.
  */
-#ifndef ISO_WIRE_CURSOR_H
-#define ISO_WIRE_CURSOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ static inline const char *wire_text(struct wire_cursor *cursor)
     cursor->at = zero + 1;
     return text;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * A client without TLS cannot bind a channel (SCRAM-SHA-256-PLUS), and refuses a server that offers to. Where the program speaks
  * TLS with the server and not with the client, what is offered to the one must not be offered to the other.
  */
-#ifndef ISO_WIRE_OFFER_H
-#define ISO_WIRE_OFFER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@
  * left. `*looks` is false once the offer has passed, or was not where a server sends it: whole, behind nothing but notices and
  * what is said of the protocol's version. */
 size_t wire_hide_binding(uint8_t *bytes, size_t size, bool *looks);
-
-#endif

@@ -1,6 +1,5 @@
 /* Messages put together: what the program itself sends to a server or a client. */
-#ifndef ISO_WIRE_PUT_H
-#define ISO_WIRE_PUT_H
+#pragma once
 
 #include "base/text.h"
 
@@ -18,5 +17,3 @@ void wire_put_question(struct iso_text *text, const char *name, const char *port
 
 /* An error as a server reports it before it ends a connection. */
 void wire_put_fatal(struct iso_text *text, const char *sqlstate, const char *message);
-
-#endif

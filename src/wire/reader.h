@@ -18,8 +18,7 @@
  *
  * Ownership: a reader owns its copy of a split message. Threads: one at a time. Cost: one copy of messages that are split.
  */
-#ifndef ISO_WIRE_READER_H
-#define ISO_WIRE_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ static inline bool wire_is_between(const struct wire_reader *reader)
 /* How many bytes the message that begins at `at` has, with its type; 0: its length is not there yet. A length that cannot
  * be is WIRE_HEADER. */
 uint64_t wire_length(const uint8_t *at, const uint8_t *end);
-
-#endif
