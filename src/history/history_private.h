@@ -50,9 +50,6 @@ struct history_range_run history_ranges_of(const struct iso_history *history, ui
 bool history_same_ranges(const struct iso_history *history, struct history_range_run a, struct history_range_run b);
 bool history_same_snapshot(const struct iso_history *history, uint64_t a, uint64_t b);
 
-/* Operations from `from` on, to where they stand in the end; backwards, since they move up. */
-void history_move_operations(struct iso_history *history, uint32_t to, uint32_t from, uint32_t count);
-
 /* Parts of iso_history_finish. */
 void history_expand_ranges(struct iso_history *history);
 enum iso_status history_place_snapshots(struct iso_history *history, struct iso_error *error);
