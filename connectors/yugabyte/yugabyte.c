@@ -38,12 +38,22 @@ static uint64_t write_of(struct iso_json_text lsn)
     return colon && iso_change_digits(at, (size_t)(colon - at), &number) && number < UINT64_MAX ? number + 1 : 0;
 }
 
+/* A tablet's rows come in the order of their commit times; what is between tablets is in none. */
+static uint32_t tablet_of(struct iso_json_text tablet)
+{
+    uint32_t digest = 0x811c9dc5u;
+    for (size_t i = 0; i < tablet.length; i++)
+        digest = (digest ^ (uint8_t)tablet.at[i]) * 0x01000193u;
+    return digest;
+}
+
 static enum iso_status take_grpc(const struct iso_envelope *envelope, const struct iso_change_place *place,
                                  struct iso_history *block, struct iso_event *event, struct iso_error *error)
 {
-    struct iso_json_text id, lsn;
+    struct iso_json_text id, lsn, tablet;
     if (!iso_envelope_text(envelope, ISO_MEMBER_TX_ID, &id, error) ||
         !iso_envelope_text(envelope, ISO_MEMBER_LSN, &lsn, error) ||
+        !iso_envelope_text(envelope, ISO_MEMBER_TABLET_ID, &tablet, error) ||
         !iso_envelope_number(envelope, ISO_MEMBER_COMMIT_TIME, &event->position[0], error) ||
         !iso_envelope_number(envelope, ISO_MEMBER_RECORD_TIME, &event->position[1], error))
         return error->status;
@@ -53,6 +63,7 @@ static enum iso_status take_grpc(const struct iso_envelope *envelope, const stru
         return error->status;
     event->cts.physical = event->position[0];
     event->order = write_of(lsn);
+    event->domain = tablet_of(tablet);
     event->flags |= ISO_EVENT_HAS_CTS | ISO_EVENT_HAS_POSITION;
     if (id.length) {
         event->flags |= ISO_EVENT_HAS_ID;

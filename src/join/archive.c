@@ -194,5 +194,8 @@ void iso_join_archive(struct iso_archive *archive, struct iso_join *join)
     iso_history_archive(archive, &join->extent.reached);
     ISO_ARCHIVE_VALUE(archive, join->extent.floor);
     ISO_ARCHIVE_VALUE(archive, join->extent.sure);
+    ISO_ARCHIVE_ANY(archive, "channels", ISO_ARCHIVE_HEAP, join->extent.channels, join->extent.channel_count,
+                    join->extent.channel_capacity);
+    archive_map(archive, "by_channel", &join->extent.by_channel);
     ISO_ARCHIVE_AS(archive, "join->lacks", join->counters.lacks);
 }

@@ -171,6 +171,8 @@ void join_check_complete(struct iso_join *join, uint32_t number)
     struct join_transaction *transaction = &join->open.list[number];
     uint64_t have = join_events_of(transaction);
     bool ended = (transaction->flags & JOIN_ENDED) && have >= transaction->expected;
+    if (ended && transaction->flags & JOIN_HAS_POSITION)
+        join_extent_pass_end(join, transaction->position);
     if (join->capability->closing == JOIN_CLOSES_WITH_RECORD) {
         if (!transaction->markers.count || ended) /* other markers may still arrive */
             transaction->flags |= JOIN_CLOSED;
@@ -266,6 +268,8 @@ void join_take_end(struct iso_join *join, const struct iso_history *block, const
     if (join->capability->closing != JOIN_CLOSES_AT_END || !join_identity_of(join, block, event, &identity))
         return;
     join_note_ended(join, identity);
+    if (event->commit)
+        join_extent_pass_end(join, join_commit_position(identity, event));
     bool known = join_map_get(&join->open.by_identity, identity) != ISO_NONE;
     note_empty(join, identity, event, known);
     bool empty =
@@ -354,7 +358,7 @@ void iso_join_left_behind(struct iso_join *join, uint32_t input, bool left_behin
 }
 
 /* The least of the lanes that are waited for; if all are left behind, what the furthest has passed. */
-static uint64_t all_have_passed(const struct iso_join *join)
+uint64_t join_all_have_passed(const struct iso_join *join)
 {
     uint64_t least = UINT64_MAX, most = 0;
     for (uint32_t i = 0; i < join->lanes.count; i++) {
@@ -373,14 +377,14 @@ bool iso_join_delays_others(const struct iso_join *join, uint32_t input)
     if (!iso_join_waits_for_positions(join) || join->open.oldest == ISO_NONE || input >= join->lanes.count)
         return false;
     const struct join_lane *lane = &join->lanes.list[input];
-    return lane->declared && !lane->left_behind && lane->reached <= all_have_passed(join);
+    return lane->declared && !lane->left_behind && lane->reached <= join_all_have_passed(join);
 }
 
 void join_close_passed(struct iso_join *join)
 {
     if (!iso_join_waits_for_positions(join))
         return;
-    uint64_t reached = all_have_passed(join);
+    uint64_t reached = join_all_have_passed(join);
     for (uint32_t number = join->open.oldest; number != ISO_NONE;) {
         struct join_transaction *transaction = &join->open.list[number];
         uint32_t next = transaction->newer;
@@ -742,6 +746,7 @@ enum iso_status join_take_row(struct iso_join *join, const struct iso_history *b
         follow_span(join, lane, identity, event->cts.physical);
     if (event->flags & ISO_EVENT_HAS_POSITION)
         note_reached(lane, identity, event);
+    join_extent_pass(join, event, arrival.key);
     arrival.again = goes_back(lane, event);
     arrival.ordinal = ordinal_of(join, &arrival, lane);
     arrival.content = content_of(&arrival);

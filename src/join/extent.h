@@ -6,9 +6,11 @@
  *     PostgreSQL    a snapshot: the largest that a delivered transaction had. What it saw committed stands in the log
  *                   before that transaction, so it was delivered before; what it saw end without that is no commit
  *                   of this stream: it aborted, is another database's, or touched no table that is covered.
- *     binlog        a place in the log: that of the last END, or what all partitions have passed
- *     TSO           a timestamp: the stream's watermark
- *     Dgraph        a commit timestamp that was followed by a larger one
+ *     binlog        a place in the log: that of the last END, or, without ENDs, what all partitions have passed
+ *     TiCDC         a timestamp: the stream's watermark
+ *     YugabyteDB    a commit time, of each tablet as a partition has it: what is below the largest that came of it
+ *     Dgraph        a commit timestamp, of each group: what is below the largest that came. Nothing says which groups there
+ *                   are, so that is one for each predicate; `one-group` says that it is one for all
  *
  * Behind the extent everything has an outcome. Beyond it, and only once nothing more arrives, three things may be
  * (enum join_reach):
@@ -29,7 +31,8 @@
 #ifndef ISO_JOIN_EXTENT_H
 #define ISO_JOIN_EXTENT_H
 
-#include "iso/history.h"
+#include "iso/source.h"
+#include "join/map.h"
 
 struct iso_join;
 struct iso_snapshot;
@@ -44,17 +47,47 @@ struct join_missing {
     bool wrote; /* its record says so, or rows of it came; else it may have */
 };
 
+/* What is sent in the order of its commit timestamps: a part of an input, a tablet or a predicate. */
+struct join_channel {
+    uint32_t input, part;
+    uint64_t largest; /* commit timestamp of it that came: those below it came before */
+};
+
 struct join_extent {
-    struct iso_history reached;   /* at most one snapshot */
-    uint64_t floor;               /* PostgreSQL: xids below it had ended before the stream began; 0: not known */
-    uint64_t sure;                /* at the end: reads above this position that differ wait */
-    bool timed;                   /* TSO, at the end: `sure` is up to where the stream is whole */
-    struct join_missing *missing; /* at the end, by xid */
+    bool closed;                   /* nothing more arrives */
+    uint64_t sure;                 /* binlog: the last place that was reached; TiCDC, when closed: the watermark */
+    struct join_channel *channels; /* YugabyteDB, Dgraph */
+    uint32_t channel_count, channel_capacity;
+    struct join_map by_channel;
+    struct iso_history reached;   /* PostgreSQL: at most one snapshot */
+    uint64_t floor;               /* xids below it had ended before the stream began; 0: not known */
+    struct join_missing *missing; /* when closed, by xid */
     uint32_t missing_count, missing_capacity;
 };
 
 void join_extent_init(struct join_extent *extent);
 void join_extent_release(struct join_extent *extent);
+
+/* ---- passed.c: timestamps, and places in a log ---- */
+
+/* A row of the key arrived; and, where a source counts on ENDs, one of a commit at that place did. */
+void join_extent_pass(struct iso_join *join, const struct iso_event *event, uint32_t key);
+void join_extent_pass_end(struct iso_join *join, uint64_t position);
+
+/* Nothing more arrives, and nothing at or below the timestamp is missing: TiCDC. */
+void join_extent_close_at(struct iso_join *join, uint64_t whole);
+
+/* Nothing more arrives. Records that commit beyond the extent, and of which not all came, get JOIN_RECORD_BEYOND. */
+void join_extent_close(struct iso_join *join);
+
+/* The same: whether more of an open transaction may have been on its way. Where ENDs come, and its own does not lie behind
+ * the last of them, its own was lost. */
+bool join_extent_is_beyond(const struct iso_join *join, const struct join_transaction *transaction);
+
+/* Whether all that concerns the key up to the position came, as long as nothing says that it did not. */
+bool join_extent_is_sure(const struct iso_join *join, uint32_t key, uint64_t position);
+
+/* ---- reach.c: PostgreSQL ---- */
 
 /* A client's snapshot arrives. */
 void join_extent_note(struct iso_join *join, const struct iso_snapshot *snapshot);
@@ -65,20 +98,13 @@ void join_extent_deliver(struct iso_join *join, uint32_t record);
 /* Whether the xid has an outcome, and a commit of it was delivered. */
 bool join_extent_has(const struct iso_join *join, uint64_t xid);
 
-/* TSO: nothing more arrives, and nothing at or below the timestamp is missing. Records that commit above it, and of which
- * not all came, get JOIN_RECORD_BEYOND. */
-void join_extent_close_at(struct iso_join *join, uint64_t whole);
-
 /* Nothing more arrives. Records that are missing, or rest on something that is, get JOIN_RECORD_BEYOND. */
-void join_extent_close(struct iso_join *join);
+void join_extent_close_snapshots(struct iso_join *join);
+
 /* Of a snapshot of a record that is kept. */
 enum join_reach join_extent_reach(const struct iso_join *join, const struct iso_snapshot *snapshot);
 
 /* The same of one of its records: who may have written, and of whom nothing came, is beyond it itself. */
 enum join_reach join_extent_reach_of(const struct iso_join *join, const struct join_link *link);
-
-/* Nothing more arrives: whether more of an open transaction may have been on its way. Where ENDs come, and its own does
- * not lie behind the last of them, its own was lost. */
-bool join_extent_is_beyond(const struct iso_join *join, const struct join_transaction *transaction);
 
 #endif

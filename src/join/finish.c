@@ -41,7 +41,7 @@ static bool cannot_compare(const struct iso_join *join, const struct join_row *r
            iso_rows_cannot_compare(&join->texts.atoms, row->after, &join->texts.atoms, write->after);
 }
 
-static bool agrees(const struct iso_join *join, const struct join_row *row, const struct join_row *write)
+bool join_agrees(const struct iso_join *join, const struct join_row *row, const struct join_row *write)
 {
     return !(row->flags & JOIN_ROW_AFTER) || row->after == write->after || cannot_compare(join, row, write);
 }
@@ -91,7 +91,8 @@ static bool differs(struct iso_join *join, const struct join_transaction *transa
         const struct join_key *state = &join->keys.list[write->key];
         if (write->flags & JOIN_ROW_WITHOUT)
             continue;
-        if (state->mark != mark ? !is_unchanged(join, write, mark) : !agrees(join, &join->rows.list[state->row], write))
+        if (state->mark != mark ? !is_unchanged(join, write, mark)
+                                : !join_agrees(join, &join->rows.list[state->row], write))
             return true;
         if (state->mark == mark)
             join->rows.list[state->row].flags |= JOIN_ROW_CLAIMED;
@@ -217,7 +218,7 @@ static void report_writes(const struct comparison *comparison)
         join->rows.list[state->row].flags |= JOIN_ROW_CLAIMED;
         join->stats.incomparable += cannot_compare(join, &join->rows.list[state->row], write);
         join->stats.lost += is_lost(join, &join->rows.list[state->row]);
-        if (!join_is_lacking(join, write->key) && !agrees(join, &join->rows.list[state->row], write))
+        if (!join_is_lacking(join, write->key) && !join_agrees(join, &join->rows.list[state->row], write))
             report_value(comparison, write, &join->rows.list[state->row]);
     }
 }
@@ -593,7 +594,7 @@ void join_finish(struct iso_join *join, uint32_t number, uint32_t final)
     struct join_transaction *transaction = &join->open.list[number];
     uint32_t record = claim_of(join, transaction);
     bool shared = shares_timestamps(join, transaction), rows_final = final & JOIN_ROWS_FINAL;
-    if (record == ISO_NONE)
+    if (record == ISO_NONE || join->records.list[record].flags & JOIN_RECORD_BEYOND) /* versions, as far as they came */
         finish_alone(join, number, final);
     else if (!(final & JOIN_RECORDS_FINAL) && !join_has_all_records(join, transaction, record))
         return;

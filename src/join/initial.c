@@ -125,6 +125,11 @@ bool join_start_is_open(const struct iso_join *join, uint32_t table)
     return start->snapshots && start->marks && !start->proven && join->tables.list[table].start != JOIN_START_WHOLE;
 }
 
+bool iso_join_start_is_open(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key)
+{
+    return join_start_is_open(join, join->keys.list[join_key_find(join, atoms, key)].of_table);
+}
+
 /* A snapshot was sent, and a key of it that changed was not in it: its row is lost, or arrived with another table's.
  * Where a statement in front of the change has not been delivered yet, nobody knows. */
 static void report_learned(struct iso_join *join, bool ended)

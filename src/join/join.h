@@ -237,11 +237,12 @@ bool iso_join_is_at_end(const struct iso_join *join, uint32_t input);
 bool iso_join_waits_for_positions(const struct iso_join *join);
 void iso_join_left_behind(struct iso_join *join, uint32_t input, bool left_behind);
 
-/* At the end: a read above this position that differs from what came waits for what did not (join/extent.h). */
-uint64_t iso_join_sure(const struct iso_join *join);
+/* At the end: whether a read of the key at this position that differs from what came is wrong, and does not wait for what
+ * did not come (join/extent.h). */
+bool iso_join_is_sure(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key, uint64_t position);
 
 /* Whether rows that the key's table had at first may not have come: who finds one that no change explains waits. */
-bool iso_join_start_is_open(const struct iso_join *join, const struct iso_atoms *atoms, iso_atom key);
+bool iso_join_start_is_open(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key);
 
 /* Whether no other input of those is waited for that has not come as far as this one. */
 bool iso_join_delays_others(const struct iso_join *join, uint32_t input);

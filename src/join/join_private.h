@@ -292,6 +292,7 @@ void join_check_complete(struct iso_join *join, uint32_t transaction);
 uint64_t join_events_of(const struct join_transaction *transaction);
 struct join_lane *join_lane(struct iso_join *join, uint32_t input);
 void join_close_passed(struct iso_join *join);
+uint64_t join_all_have_passed(const struct iso_join *join); /* the place in the log that all inputs have reached */
 /* Where in the log the event's transaction commits, as far as it says. */
 uint64_t join_commit_position(struct join_identity identity, const struct iso_event *event);
 void join_promise(struct iso_join *join); /* cdc mode: a watermark of positions */
@@ -306,6 +307,8 @@ void join_note_timeless(struct iso_join *join, uint32_t record); /* it only read
 /* finish.c */
 uint32_t join_mark_finals(struct iso_join *join, const struct join_transaction *transaction);
 bool join_is_final(const struct iso_join *join, uint32_t row, uint32_t mark);
+/* Whether a row that was delivered is what the record's write says. */
+bool join_agrees(const struct iso_join *join, const struct join_row *row, const struct join_row *write);
 #define JOIN_ROWS_FINAL 0x01u    /* no row will be added */
 #define JOIN_RECORDS_FINAL 0x02u /* no record will claim it */
 void join_finish(struct iso_join *join, uint32_t transaction, uint32_t final);

@@ -538,7 +538,7 @@ void join_place(struct iso_join *join, bool ended)
     if (!positions->active || (!ended && (!positions->clients || !join->start.begun)))
         return;
     if (ended)
-        join_extent_close(join);
+        join_extent_close_snapshots(join);
     else
         finish_foreign(join);
     uint64_t horizon = ended ? UINT64_MAX : horizon_of(join);

@@ -1,8 +1,7 @@
-/* How far each input is whole (extent.h). */
+/* How far PostgreSQL's stream is whole, in snapshots (extent.h). */
 #include "join/extent.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "history/snapshot.h"
@@ -10,41 +9,7 @@
 
 enum { WALK_MOST = 1 << 16 }; /* a snapshot that a client made up may see any number of xids */
 
-void join_extent_init(struct join_extent *extent)
-{
-    iso_history_init(&extent->reached);
-    extent->sure = UINT64_MAX;
-}
-
-void join_extent_release(struct join_extent *extent)
-{
-    iso_history_release(&extent->reached);
-    iso_free(extent->missing);
-}
-
-uint64_t iso_join_sure(const struct iso_join *join)
-{
-    return join->extent.sure;
-}
-
-bool iso_join_start_is_open(const struct iso_join *join, const struct iso_atoms *atoms, iso_atom key)
-{
-    char buffer[ISO_ATOM_TEXT_MAX];
-    size_t length;
-    const char *text = iso_atom_text(atoms, key, buffer, &length);
-    const char *slash = memchr(text, '/', length);
-    size_t name = slash ? (size_t)(slash - text) : length - iso_history_is_header(text, length);
-    for (uint32_t i = 0; i < join->tables.count; i++) {
-        size_t other;
-        char room[ISO_ATOM_TEXT_MAX];
-        const char *table = iso_atom_text(&join->keys.names.atoms, join->tables.list[i].name, room, &other);
-        if (other == name && !memcmp(table, text, name))
-            return join_start_is_open(join, i);
-    }
-    return false;
-}
-
-/* ---- PostgreSQL: what was reached ---- */
+/* ---- what was reached ---- */
 
 static const struct iso_snapshot *reached(const struct join_extent *extent)
 {
@@ -98,7 +63,7 @@ bool join_extent_has(const struct iso_join *join, uint64_t xid)
     return has_ended(join, xid);
 }
 
-/* ---- PostgreSQL: the end ---- */
+/* ---- the end ---- */
 
 static int compare_missing(const void *left, const void *right)
 {
@@ -200,17 +165,7 @@ enum join_reach join_extent_reach_of(const struct iso_join *join, const struct j
     return reach == JOIN_WITHIN && record->xid && is_listed_missing(&join->extent, record->xid) ? JOIN_BEYOND : reach;
 }
 
-bool join_extent_is_beyond(const struct iso_join *join, const struct join_transaction *transaction)
-{
-    if (join->extent.timed)
-        return transaction->cts > join->extent.sure;
-    if (join->capability->closing != JOIN_CLOSES_AT_END || !join->source.has_ends ||
-        transaction->flags & (JOIN_ENDED | JOIN_COMPLETE))
-        return false;
-    return transaction->identity.tag == JOIN_BY_XID && transaction->position > join->end.last;
-}
-
-void join_extent_close(struct iso_join *join)
+void join_extent_close_snapshots(struct iso_join *join)
 {
     const struct join_positions *positions = &join->positions;
     find_missing(join);
@@ -218,21 +173,6 @@ void join_extent_close(struct iso_join *join)
         struct join_record *record = &join->records.list[positions->links[i].record];
         bool delivered = record->flags & JOIN_RECORD_COMMITTED && join_may_write(join, record);
         if (!delivered && join_extent_reach(join, join_snapshot_of(join, &positions->links[i])) == JOIN_LACKING)
-            record->flags |= JOIN_RECORD_BEYOND;
-    }
-}
-
-/* ---- TSO ---- */
-
-void join_extent_close_at(struct iso_join *join, uint64_t whole)
-{
-    join->extent.timed = true;
-    join->extent.sure = whole;
-    for (uint32_t i = join->records.oldest; i != ISO_NONE; i = join->records.list[i].newer) {
-        struct join_record *record = &join->records.list[i];
-        bool is_given = record->kept == ISO_NONE; /* and it is its writes that wait */
-        bool ends = record->status == ISO_COMMITTED && (is_given || join_may_write(join, record));
-        if (ends && (!(record->flags & JOIN_RECORD_CTS) || record->cts > whole))
             record->flags |= JOIN_RECORD_BEYOND;
     }
 }

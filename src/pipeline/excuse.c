@@ -63,10 +63,6 @@ bool pipeline_excuses(struct iso_pipeline *pipeline, struct iso_aion_event *even
 {
     if (event->axiom == ISO_NOCONFLICT && event->unlisted)
         return excuse_pairs(pipeline, event);
-    if (from_engine && pipeline_waits_beyond(pipeline, event)) {
-        pipeline->stats.left_out[event->axiom] += event->state == ISO_AION_FINAL;
-        return true;
-    }
     if (is_conflict_across(pipeline, event)) {
         pipeline->stats.excused[ISO_UNJUDGED_DDL] += event->state == ISO_AION_FINAL;
         pipeline->stats.left_out[ISO_NOCONFLICT] += event->state == ISO_AION_FINAL;
@@ -78,7 +74,13 @@ bool pipeline_excuses(struct iso_pipeline *pipeline, struct iso_aion_event *even
     enum iso_violation_kind kind = event->kind;
     bool lossy = is_lossy(pipeline, event), final = event->state == ISO_AION_FINAL;
     enum iso_likeness likeness = lossy ? ISO_VALUES_UNCLEAR : pipeline_compare(pipeline, event, final);
-    if (likeness == ISO_VALUES_DIFFER || (!lossy && is_right_now(event)))
+    if (!lossy && is_right_now(event))
+        return false;
+    if (likeness == ISO_VALUES_DIFFER && from_engine && pipeline_waits_beyond(pipeline, event)) {
+        pipeline->stats.left_out[event->axiom] += final;
+        return true;
+    }
+    if (likeness == ISO_VALUES_DIFFER)
         return false;
     pipeline->stats.left_out[event->axiom] += final && from_engine;
     if (!final || likeness == ISO_VALUES_EQUAL)

@@ -23,6 +23,12 @@ static bool may_be_of_start(const struct iso_pipeline *pipeline, const struct is
            iso_join_start_is_open(pipeline->join, event->key_atoms, event->key);
 }
 
+static bool is_sure(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+{
+    bool has_key = event->key_atoms && event->key != ISO_ABSENT;
+    return iso_join_is_sure(pipeline->join, event->key_atoms, has_key ? event->key : ISO_ABSENT, event->bound - 1);
+}
+
 bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
     enum iso_violation_kind kind = event->kind;
@@ -30,12 +36,12 @@ bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_
     bool may_be_own = event->axiom == ISO_INT && event->transaction.cts > event->transaction.sts;
     if (!pipeline->join)
         return false;
-    /* A before image rests on what stands before it; positions are given only to what came. */
-    if (event->axiom == ISO_CDC && !iso_join_has_positions(pipeline->options.join.kind))
-        return event->bound > iso_join_sure(pipeline->join);
+    /* A before image rests on what stands before it. */
+    if (event->axiom == ISO_CDC)
+        return !is_sure(pipeline, event);
     if ((event->axiom != ISO_EXT && !may_be_own) || pipeline_is_probe(event, &kind))
         return false;
-    bool is_beyond = event->axiom == ISO_EXT && event->bound > iso_join_sure(pipeline->join);
+    bool is_beyond = event->axiom == ISO_EXT && !is_sure(pipeline, event);
     if (!is_beyond && pipeline->lost.beyond.count)
         is_beyond =
             id_set_has(&pipeline->lost.beyond, pipeline_beyond_id(event->transaction.atoms, event->transaction.tid));

@@ -260,7 +260,7 @@ struct iso_pipeline *cell_open_pipeline(struct cell_world *world)
     options.join.kind = world->format->kind;
     options.join.clients = !world->format->alone && !world->format->in_band;
     options.join.one_group = world->format->one_group;
-    options.join.initial_known = !cell_is_of(world, "debezium") || world->format->binlog;
+    options.join.initial_known = !cell_is_of(world, "debezium");
     options.sink = sink;
     options.sink_context = options.context = world;
     options.final_only = true;

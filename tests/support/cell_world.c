@@ -177,12 +177,12 @@ static void commit(struct cell_world *world, struct cell_transaction *transactio
         random_percent(&world->random, 15) && !cell_is_of(world, "yugabyte") && !world->format->in_band;
 }
 
-/* Nothing that came before it can be missing, once it has come. */
-static void close(struct cell_world *world)
+/* Nothing that came before in the parts of the stream that have these rows can be missing, once it has come. */
+static void close(struct cell_world *world, uint32_t first, uint32_t end)
 {
     struct cell_transaction *transaction = &world->list[world->count];
     begin(world, world->count++);
-    for (uint32_t row = 0; row < world->tables; row++) {
+    for (uint32_t row = first; row < end; row++) {
         struct cell_operation *operation = &transaction->operations[transaction->operation_count++];
         struct cells *view = &transaction->view[row];
         bool exists = view->exists;
@@ -197,9 +197,13 @@ static void close(struct cell_world *world)
     apply(world, transaction);
 }
 
+enum { CLOSING = (CELL_ROWS + CELL_OPERATIONS - 1) / CELL_OPERATIONS };
+
 void cell_execute(struct cell_world *world)
 {
     uint32_t begun = 0, active = 0, wanted = 3 + random_below(&world->random, world->capacity - 4);
+    if (world->closed && wanted + CLOSING > world->capacity)
+        wanted = world->capacity - CLOSING;
     for (uint32_t row = 0; row < world->rows; row++) {
         bool exists = !row || random_percent(&world->random, 50); /* one, so that there is a snapshot */
         world->initial[row] =
@@ -222,8 +226,9 @@ void cell_execute(struct cell_world *world)
                 active--, commit(world, &world->list[t]);
         }
     }
-    if (world->closed)
-        close(world);
+    uint32_t rows = cell_is_of(world, "yugabyte") ? world->rows : world->tables;
+    for (uint32_t row = 0; world->closed && row < rows; row += CELL_OPERATIONS)
+        close(world, row, row + CELL_OPERATIONS < rows ? row + CELL_OPERATIONS : rows);
 }
 
 /* Reads of what was not there, or is not what a client reads. */

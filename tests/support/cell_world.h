@@ -84,7 +84,7 @@ struct cell_world {
     struct random random;
     uint32_t tables, rows, capacity; /* rows take turns among the tables; at most so many transactions */
     bool lies, conflicts;            /* reads do; the database lets writers of one row overlap */
-    bool closed;                     /* behind all others a transaction commits that writes */
+    bool closed; /* behind all others transactions commit that write wherever the stream has parts */
 
     uint64_t base; /* of timestamps */
     uint64_t now;

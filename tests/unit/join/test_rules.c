@@ -75,10 +75,18 @@ static void write_without_row_is_asked_for(void **state)
     STEPS(&bench, "probe missing 1 a=1@4 probe missing 1 b=-@4 watermark 5");
     join_bench_close(&bench);
     join_bench_open(&bench, &dgraph_file); /* sends everything, but for deletes of nothing */
-    join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'a','v':1},{'t':'d','k':'b'}]}");
+    join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'a','v':1},{'t':'d','k':'a/b'}]}");
+    join_bench_by_cts(&bench, 6, "a/c", "2"); /* the predicate was sent that far */
     join_bench_steps(&bench);
     END(&bench);
-    STEPS(&bench, "missing 1 a 1>- probe missing 1 b=-@4");
+    STEPS(&bench, "add cdc:6[,6]{w:a/c=2} missing 1 a 1>- probe missing 1 a/b=-@4");
+    join_bench_close(&bench);
+    join_bench_open(&bench, &dgraph_file);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'a/b','v':1}]}");
+    join_bench_by_cts(&bench, 5, "a/c", "2"); /* and perhaps not more of it */
+    join_bench_steps(&bench);
+    END(&bench);
+    STEPS(&bench, "add cdc:5[,5]{w:a/c=2}");
     join_bench_close(&bench);
 }
 

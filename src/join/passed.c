@@ -1,0 +1,216 @@
+/* How far a stream is whole in timestamps and in places of its log (extent.h). */
+#include <string.h>
+
+#include "base/memory.h"
+#include "history/gtid.h"
+#include "join/join_private.h"
+
+void join_extent_init(struct join_extent *extent)
+{
+    iso_history_init(&extent->reached);
+}
+
+void join_extent_release(struct join_extent *extent)
+{
+    iso_history_release(&extent->reached);
+    join_map_release(&extent->by_channel);
+    iso_free(extent->missing);
+    iso_free(extent->channels);
+}
+
+/* ---- while it arrives ---- */
+
+static bool has_channels(const struct iso_join *join)
+{
+    return join->capability->closing == JOIN_CLOSES_BY_LARGER || join->capability->closing == JOIN_CLOSES_WITH_RECORD;
+}
+
+/* Dgraph's groups send in order, each a predicate of its own. */
+static bool is_by_table(const struct iso_join *join)
+{
+    return join->capability->closing == JOIN_CLOSES_BY_LARGER && !join->options.one_group;
+}
+
+static struct join_channel *channel_of(struct join_extent *extent, uint32_t input, uint32_t part)
+{
+    struct join_identity place = {(uint64_t)input << 32 | part, JOIN_BY_CTS};
+    uint32_t number = join_map_get(&extent->by_channel, place);
+    if (number == ISO_NONE) {
+        number = extent->channel_count;
+        ISO_GROW(extent->channels, extent->channel_count, extent->channel_capacity);
+        extent->channels[extent->channel_count++] = (struct join_channel){input, part, 0};
+        join_map_put(&extent->by_channel, place, number);
+    }
+    return &extent->channels[number];
+}
+
+void join_extent_pass(struct iso_join *join, const struct iso_event *event, uint32_t key)
+{
+    struct join_key *state = &join->keys.list[key];
+    if (!has_channels(join) || !(event->flags & ISO_EVENT_HAS_CTS))
+        return;
+    struct join_channel *channel =
+        channel_of(&join->extent, iso_origin_input(event->origin), is_by_table(join) ? state->of_table : event->domain);
+    channel->largest = event->cts.physical > channel->largest ? event->cts.physical : channel->largest;
+    state->channel = (uint32_t)(channel - join->extent.channels) + 1;
+}
+
+void join_extent_pass_end(struct iso_join *join, uint64_t position)
+{
+    join->extent.sure = position > join->extent.sure ? position : join->extent.sure;
+}
+
+/* ---- how far ---- */
+
+/* Of keys that nothing came of: nobody knows which partition they are in. */
+static uint64_t least_passed(const struct iso_join *join, uint32_t table)
+{
+    const struct join_extent *extent = &join->extent;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < extent->channel_count; i++)
+        if ((table == ISO_NONE || extent->channels[i].part == table) && extent->channels[i].largest < least)
+            least = extent->channels[i].largest;
+    for (uint32_t i = 0; table == ISO_NONE && i < join->lanes.count; i++)
+        if (join->lanes.list[i].declared && !join->lanes.list[i].begun)
+            least = 0;
+    return least == UINT64_MAX ? 0 : least;
+}
+
+/* Without ENDs a binlog's partitions are all there is to go by. */
+static bool goes_by_lanes(const struct iso_join *join)
+{
+    return join->capability->closing == JOIN_CLOSES_AT_END && !join->source.has_ends;
+}
+
+static uint64_t sure_of(const struct iso_join *join, uint32_t key)
+{
+    if (goes_by_lanes(join))
+        return key != ISO_NONE && join->keys.list[key].was_changed ? join->lanes.list[join->keys.list[key].lane].reached
+                                                                   : join_all_have_passed(join);
+    if (!has_channels(join))
+        return join->extent.sure;
+    uint32_t channel = key == ISO_NONE ? 0 : join->keys.list[key].channel;
+    bool by_table = is_by_table(join) && key != ISO_NONE;
+    uint64_t largest = channel ? join->extent.channels[channel - 1].largest
+                               : least_passed(join, by_table ? join->keys.list[key].of_table : ISO_NONE);
+    return largest ? largest - 1 : 0;
+}
+
+bool join_extent_is_sure(const struct iso_join *join, uint32_t key, uint64_t position)
+{
+    return !join->extent.closed || join->positions.active || position <= sure_of(join, key);
+}
+
+/* ---- the end ---- */
+
+static uint32_t transaction_of(const struct iso_join *join, const struct join_record *record)
+{
+    uint32_t number = ISO_NONE;
+    for (uint32_t i = 0; i < record->identity_count && number == ISO_NONE; i++)
+        number = join_map_get(&join->open.by_identity, record->identity[i]);
+    return number;
+}
+
+/* Where the record's transaction commits, as far as anybody says it; UINT64_MAX: nobody does. */
+static uint64_t commit_of(const struct iso_join *join, const struct join_record *record)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_gtid gtid;
+    size_t length;
+    uint32_t number = transaction_of(join, record);
+    uint64_t commit = record->cts;
+    if (record->flags & JOIN_RECORD_CTS ||
+        (number != ISO_NONE && join_commit_timestamp(&join->open.list[number], &commit)))
+        return commit;
+    const char *text = iso_atom_text(&join->texts.atoms, record->tid, buffer, &length);
+    return join->source.numbered && iso_gtid_read(text, length, &gtid) ? iso_gtid_commit(gtid.number) : UINT64_MAX;
+}
+
+/* Who writes has an id, or a marker, in a log; who has none, and leaves its writes to the stream, wrote nothing. */
+static bool only_reads(const struct iso_join *join, const struct join_record *record, uint64_t commit)
+{
+    return join->capability->closing == JOIN_CLOSES_AT_END && !join->options.markers && commit == UINT64_MAX &&
+           !record->xid && !record->writes.count && record->flags & JOIN_RECORD_TAKES;
+}
+
+/* Whether a row that it wrote, and that did not come, may be on its way. */
+static bool waits_for_rows(struct iso_join *join, const struct join_record *record)
+{
+    static const struct join_transaction nothing = {.rows = {ISO_NONE, ISO_NONE, 0}};
+    uint32_t number = transaction_of(join, record), rows = record->writes.count, row = record->writes.first;
+    uint64_t commit = commit_of(join, record);
+    uint32_t mark = join_mark_finals(join, number == ISO_NONE ? &nothing : &join->open.list[number]);
+    for (uint32_t i = 0; i < rows; i++, row = join->rows.list[row].next) {
+        const struct join_key *state = &join->keys.list[join->rows.list[row].key];
+        bool came = state->mark == mark ? join_agrees(join, &join->rows.list[state->row], &join->rows.list[row])
+                                        : state->part == JOIN_PART_CELL && join->keys.list[state->of_row].mark == mark;
+        bool matters = !came && join_is_judged(join, join->rows.list[row].key);
+        if (matters && !join_extent_is_sure(join, join->rows.list[row].key, commit))
+            return true;
+    }
+    return number == ISO_NONE && record->flags & JOIN_RECORD_TAKES && !join_extent_is_sure(join, ISO_NONE, commit);
+}
+
+/* Nothing more than a marker says where in the log it is. Where as many transactions ended without a row as there are such
+ * records, they are those. */
+static bool is_lost_on_its_way(const struct iso_join *join)
+{
+    uint64_t records = 0;
+    for (uint32_t i = join->records.oldest; i != ISO_NONE; i = join->records.list[i].newer)
+        records += join->records.list[i].status == ISO_COMMITTED;
+    return records <= join->stats.empty_ends;
+}
+
+static void mark_beyond(struct iso_join *join)
+{
+    bool empty = is_lost_on_its_way(join);
+    for (uint32_t i = join->records.oldest; i != ISO_NONE; i = join->records.list[i].newer) {
+        struct join_record *record = &join->records.list[i];
+        bool is_given = record->kept == ISO_NONE; /* and it is its writes that wait */
+        uint64_t commit = commit_of(join, record);
+        if (record->status != ISO_COMMITTED || (!is_given && !join_may_write(join, record)) ||
+            only_reads(join, record, commit))
+            continue;
+        if (has_channels(join) || goes_by_lanes(join) ? waits_for_rows(join, record)
+                                                      : commit > join->extent.sure && !(commit == UINT64_MAX && empty))
+            record->flags |= JOIN_RECORD_BEYOND;
+    }
+}
+
+void join_extent_close_at(struct iso_join *join, uint64_t whole)
+{
+    join->extent.closed = true;
+    join->extent.sure = whole;
+    mark_beyond(join);
+}
+
+void join_extent_close(struct iso_join *join)
+{
+    struct join_extent *extent = &join->extent;
+    bool records = join->options.clients || join->source.in_band;
+    if (!records || join->positions.active || join->capability->closing == JOIN_CLOSES_AT_WATERMARK)
+        return;
+    extent->closed = true;
+    if (join->source.numbered) /* up to the next commit */
+        extent->sure |= (1u << ISO_GTID_BITS) - 1;
+    mark_beyond(join);
+}
+
+bool join_extent_is_beyond(const struct iso_join *join, const struct join_transaction *transaction)
+{
+    const struct join_extent *extent = &join->extent;
+    if (join->capability->closing == JOIN_CLOSES_AT_WATERMARK)
+        return extent->closed && transaction->cts > extent->sure;
+    if (join->capability->closing != JOIN_CLOSES_AT_END || transaction->flags & (JOIN_ENDED | JOIN_COMPLETE))
+        return false;
+    if (transaction->identity.tag == JOIN_BY_XID)
+        return join->source.has_ends && transaction->position > join->end.last;
+    return extent->closed && join->source.has_ends &&
+           (!(transaction->flags & JOIN_HAS_POSITION) || transaction->position > extent->sure);
+}
+
+bool iso_join_is_sure(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key, uint64_t position)
+{
+    return !join->extent.closed ||
+           join_extent_is_sure(join, key == ISO_ABSENT ? ISO_NONE : join_key_find(join, atoms, key), position);
+}
