@@ -87,7 +87,8 @@ struct iso_event {
                              LSN) */
     uint64_t commit; /* place of its transaction among all of `domain`, where the source numbers them (MariaDB's GTID);
                         0: none */
-    uint32_t domain; /* without `commit`: what is sent in the order of commits, of all that comes (YugabyteDB's tablet) */
+    uint32_t
+        domain; /* without `commit`: what is sent in the order of commits, of all that comes (YugabyteDB's tablet) */
     uint8_t unknown;    /* ROW, CELL without HAS_AFTER: why (enum iso_unjudged), if not ISO_UNJUDGED_UNKNOWN_VALUE */
     uint64_t time;      /* END: when its transaction committed, in milliseconds since 1970; 0: not said */
     uint64_t order;     /* ROW, IGNORED: its place within its transaction, from 1, as the source counts; 0: not said */

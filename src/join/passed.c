@@ -144,7 +144,8 @@ static bool waits_for_rows(struct iso_join *join, const struct join_record *reco
         const struct join_key *state = &join->keys.list[join->rows.list[row].key];
         bool came = state->mark == mark ? join_agrees(join, &join->rows.list[state->row], &join->rows.list[row])
                                         : state->part == JOIN_PART_CELL && join->keys.list[state->of_row].mark == mark;
-        bool matters = !came && join_is_judged(join, join->rows.list[row].key);
+        bool matters =
+            !came && !(join->rows.list[row].flags & JOIN_ROW_WITHOUT) && join_is_judged(join, join->rows.list[row].key);
         if (matters && !join_extent_is_sure(join, join->rows.list[row].key, commit))
             return true;
     }

@@ -110,7 +110,7 @@ static struct iso_stream *new_stream(const struct iso_options *options, const st
     stream->brought->decoder.class = &sets;
     stream->brought->decoder.ranges = options->ranges;
     iso_pipeline_route(stream->pipeline, "", &stream->brought->decoder, false);
-    iso_pipeline_begins(stream->pipeline, options->midway);
+    iso_pipeline_begins(stream->pipeline, ISO_NONE, options->midway);
     if (initial)
         iso_pipeline_initial(stream->pipeline, &initial->history);
     return stream;

@@ -71,7 +71,7 @@ static void note_first(struct iso_pipeline *pipeline, const struct iso_message *
     if (!state->begun && state->is_change_stream)
         iso_join_begun(pipeline->join, message->input);
     if (!state->begun)
-        iso_pipeline_begins(pipeline, message->offset);
+        iso_pipeline_begins(pipeline, message->input, message->offset);
     state->begun = true;
 }
 

@@ -133,9 +133,11 @@ void iso_pipeline_initial(struct iso_pipeline *pipeline, const struct iso_histor
     pipeline_queries_start(pipeline, history);
 }
 
-void iso_pipeline_begins(struct iso_pipeline *pipeline, int64_t offset)
+/* Beside a change stream clients' records bring no versions of their own. */
+void iso_pipeline_begins(struct iso_pipeline *pipeline, uint32_t input, int64_t offset)
 {
-    pipeline->doubts.midway |= offset > 0 && !pipeline->options.join.initial_known;
+    bool brings = !pipeline->join || input == ISO_NONE || pipeline_is_change_stream(pipeline, input);
+    pipeline->doubts.midway |= offset > 0 && brings && !pipeline->options.join.initial_known;
     if (pipeline->doubts.midway)
         pipeline_queries_midway(pipeline);
 }

@@ -66,9 +66,9 @@ void iso_pipeline_initial(struct iso_pipeline *pipeline, const struct iso_histor
 /* An input whose watermark counts from now on. Those that are not declared count from their first message. */
 void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_t now);
 
-/* An input is read from `offset` on: if there were messages below, they are not known. (An input whose first message
- * has an offset above 0 says so itself.) */
-void iso_pipeline_begins(struct iso_pipeline *pipeline, int64_t offset);
+/* An input, or ISO_NONE: of records that are not joined, is read from `offset` on: if there were messages below, they are not
+ * known. (An input whose first message has an offset above 0 says so itself.) */
+void iso_pipeline_begins(struct iso_pipeline *pipeline, uint32_t input, int64_t offset);
 
 /* Messages that arrived from an input since its watermark passed the pipeline's: what the engine keeps open because
  * other inputs lag. 0 for those that lag. */

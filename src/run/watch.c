@@ -87,7 +87,7 @@ static void note_beginnings(struct watcher *watcher)
     const struct iso_kafka_partition *partitions;
     uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
     for (uint32_t i = 0; i < count; i++)
-        iso_pipeline_begins(watcher->stream.pipeline, partitions[i].next);
+        iso_pipeline_begins(watcher->stream.pipeline, partitions[i].input, partitions[i].next);
 }
 
 /* Holds partitions that are far ahead, as long as one that is not has much to be read. */
