@@ -54,6 +54,9 @@ enum iso_operation_kind { ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND, ISO_READ_
 #define ISO_KEY_SCALAR 0x01u /* written, deleted, or read as a value that is not null */
 #define ISO_KEY_LIST 0x02u   /* appended to or read as a list; null reads of it are empty lists */
 
+#define ISO_MARK_CELLS_OF_STREAM 0x04u /* of a row that it wrote "cells":{}: which cells, the change stream knows */
+#define ISO_MARKS_OF_STREAM (ISO_MARK_CDC_WRITES | ISO_MARK_CELLS_OF_STREAM) /* says nothing without one */
+
 /* What the numbers in sts, cts and ots are. One kind in a history. */
 enum iso_clock {
     ISO_CLOCK_NONE,    /* none seen yet: black-box */

@@ -73,11 +73,26 @@ static void log_losses(const struct iso_history_loss *loss)
     log_loss(loss->strings, "operation(s) with a string as key or value, which the format's own tools do not read");
 }
 
+/* What a recorder said of its file is not written: check says it of the input. */
+static void note_recorders(const struct convert *convert, const struct iso_history *history)
+{
+    if (convert->load.quiet)
+        return;
+    if (iso_history_lacks(history))
+        app_log("note: records are missing that their recorder counted, or it did not end: check the input, since the "
+                "output does not say so");
+    if (history->of_stream)
+        app_log(
+            "note: what rows had before, and what was written, stands in the change stream: the output does not say "
+            "so, and nothing that it reads can be judged");
+}
+
 /* Native files have no place for what keys start with. */
 static enum iso_status write_initial(struct app *app, const struct convert *convert, const struct iso_history *history)
 {
     struct iso_output output;
     bool starts = history->initial_value != ISO_ABSENT || history->initial_count;
+    note_recorders(convert, history);
     if (!convert->initial_to) {
         if (starts && iso_format_is_native((enum iso_format)convert->to) && !convert->load.quiet)
             app_log("note: keys start with values, which the format cannot express: write them with --initial-to FILE, "

@@ -18,11 +18,13 @@ static uint32_t first_of(const struct iso_history *history, const struct iso_ran
     return history->first_operation[set->transaction] + set->first;
 }
 
-/* Who knows its commit timestamp was joined with the stream: a row without cells was touched there and not changed. */
+/* Who knows its commit timestamp was joined with the stream: a row without cells was touched there and not changed. One
+ * with "cells":{} was not joined. */
 static bool leaves_out_cells(const struct iso_history *history, const struct iso_range *set)
 {
     return set->form == ISO_SET_ROW && set->count == 1 && iso_kind_of(history, first_of(history, set)) == ISO_WRITE &&
-           !(history->flags[set->transaction] & ISO_HAS_CTS);
+           (!(history->flags[set->transaction] & ISO_HAS_CTS) ||
+            iso_marks_of(history, set->transaction) & ISO_MARK_CELLS_OF_STREAM);
 }
 
 /* The table of a row, or of a cell if `of_cell`; ISO_ABSENT: it is none. */

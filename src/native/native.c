@@ -276,7 +276,7 @@ static bool check_clock(struct iso_native *native, struct iso_history *history, 
     return false;
 }
 
-static void store(struct iso_history *history, uint32_t index, const struct transaction *transaction)
+static void store(struct iso_history *history, uint32_t index, const struct transaction *transaction, bool leaves_cells)
 {
     history->tid[index] = transaction->tid;
     history->session[index] = iso_history_session(history, transaction->sid);
@@ -298,7 +298,8 @@ static void store(struct iso_history *history, uint32_t index, const struct tran
         iso_history_set_begun(history, transaction->begin);
     if (transaction->present & HAS_END)
         iso_history_set_ended(history, transaction->end);
-    uint8_t marks = transaction->marks | (starts ? transaction->start_marks : 0);
+    uint8_t marks =
+        transaction->marks | (starts ? transaction->start_marks : 0) | (leaves_cells ? ISO_MARK_CELLS_OF_STREAM : 0);
     if (marks)
         iso_history_set_marks(history, marks);
     history->whole_rows |= transaction->whole;
@@ -311,13 +312,14 @@ enum iso_status iso_native_read_value(struct iso_native *native, uint64_t origin
     struct transaction transaction = {0};
     struct iso_history_mark mark = iso_history_mark(history);
     native->fault = fault;
+    native->leaves_cells = false;
     fault->kind = ISO_FAULT_NONE;
     uint32_t index = iso_history_open(history, origin);
     if (!read_members(native, history, &transaction) || !check_clock(native, history, transaction.clock)) {
         iso_history_rewind(history, &mark);
         return ISO_BAD_INPUT;
     }
-    store(history, index, &transaction);
+    store(history, index, &transaction, native->leaves_cells);
     return ISO_OK;
 }
 

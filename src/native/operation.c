@@ -315,7 +315,9 @@ static const struct native_operation no_operation = {
 static bool take_several(struct iso_native *native, const char *at, unsigned seen, struct iso_history *history,
                          struct native_operation *operation)
 {
-    if (!operation->is_set && seen & SEEN_ROW)
+    bool is_row = !operation->is_set && seen & SEEN_ROW;
+    native->leaves_cells |= is_row && operation->kind == ISO_WRITE && operation->has_cells && !operation->rows;
+    if (is_row)
         native_take_row(history, operation);
     else if (operation->is_set && seen & SEEN_BAG)
         native_take_bag(history, operation);

@@ -276,6 +276,16 @@ static void correct_joined(const struct iso_pipeline *pipeline, struct iso_pipel
     engine->counts[ISO_TIMESTAMP] += pipeline->reports.snapshots.ids.count;
 }
 
+/* All that was read is unjudged, also what happens to agree. */
+static void leave_to_stream(struct iso_pipeline_stats *stats)
+{
+    struct iso_aion_stats *engine = &stats->engine;
+    stats->unjudged[ISO_UNJUDGED_NO_STREAM] += engine->reads_judged;
+    engine->reads_unjudged += engine->reads_judged;
+    engine->reads_judged = 0;
+    engine->counts[ISO_EXT] = engine->counts[ISO_INT] = 0;
+}
+
 void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats)
 {
     struct iso_aion_stats *engine = &stats->engine;
@@ -293,5 +303,7 @@ void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_s
         stats->unjudged[reason] = engine->unjudged[reason];
     if (pipeline->join)
         correct_joined(pipeline, stats);
+    else if (iso_pipeline_lacks_stream(pipeline))
+        leave_to_stream(stats);
     pipeline_queries_correct(pipeline, stats);
 }

@@ -134,6 +134,7 @@ static void note_recorder(struct counted *counted, const struct iso_history *blo
 
 void counted_note_total(struct counted *counted, const struct iso_history *block, const struct iso_event *event)
 {
+    counted->of_stream |= event->count != 0;
     if (event->key == ISO_ABSENT) {
         note_recorder(counted, block, event);
         return;
@@ -151,6 +152,7 @@ void counted_note_total(struct counted *counted, const struct iso_history *block
 
 void counted_note_record(struct counted *counted, const struct iso_history *block, uint32_t transaction)
 {
+    counted->of_stream |= iso_marks_of(block, transaction) & ISO_MARKS_OF_STREAM;
     if (!counted->in_use || !(block->flags[transaction] & ISO_HAS_SNO) || block->session[transaction] == ISO_NONE)
         return;
     uint64_t digest = digest_of(block, block->session_atom[block->session[transaction]]);
@@ -218,6 +220,7 @@ void counted_archive(struct iso_archive *archive, struct counted *counted)
     ISO_ARCHIVE_ANY(archive, "recorders", ISO_ARCHIVE_HEAP, counted->recorders, counted->recorder_count,
                     counted->recorder_capacity);
     ISO_ARCHIVE_VALUE(archive, counted->latest);
+    ISO_ARCHIVE_VALUE(archive, counted->of_stream);
     ISO_ARCHIVE_VALUE(archive, counted->file.records);
     ISO_ARCHIVE_VALUE(archive, counted->file.recorders);
     ISO_ARCHIVE_VALUE(archive, counted->file.origin);

@@ -53,6 +53,7 @@ struct counted {
     struct counted_recorder *recorders;
     uint32_t recorder_count, recorder_capacity;
     uint64_t latest;              /* milliseconds since 1970: the latest that anybody spoke */
+    bool of_stream;               /* records came that mean something only beside a change stream */
     struct iso_history_lost file; /* what a file of records lacks; its origin is of the pipeline's inputs */
 };
 

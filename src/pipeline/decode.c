@@ -220,7 +220,9 @@ enum iso_status pipeline_make_scalar(struct iso_pipeline *pipeline, struct iso_h
         pipeline->clock.kind = block->clock;
     if (culprit != ISO_NONE) {
         put_culprit(pipeline, block, culprit, location);
-        return iso_error_set(error, ISO_BAD_INPUT, "%s: snapshots in a stream need a CDC source to be joined with",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "%s: snapshots in a stream need a CDC source to be joined with: expected --source "
+                             "KIND:TOPIC,cells=true of the change stream, too",
                              location);
     }
     if (block->clock != ISO_CLOCK_PAIR || pack_pairs(block, pipeline->options.hlc_bits, &culprit))

@@ -2,7 +2,8 @@
  *
  * `lossy`: of a table whose source says that the log lacks changes of it (lossy=yes). `spelling`: the two values may be
  * one, spelt in two ways (spelling.c); where they surely are, there is no contradiction, and nothing is counted. `ddl`:
- * a conflict of writers between whose commits the table was emptied (altered.c). A contradiction is reported
+ * a conflict of writers between whose commits the table was emptied (altered.c). Without a change stream: what records
+ * read that leave to one what was written. A contradiction is reported
  * tentatively before it is final; both are left out.
  */
 #include <assert.h>
@@ -57,6 +58,16 @@ bool pipeline_lacks_changes(struct iso_pipeline *pipeline, const struct iso_aion
     bool lossy = is_lossy(pipeline, event);
     pipeline->stats.excused[ISO_UNJUDGED_LOSSY] += lossy;
     return lossy;
+}
+
+bool pipeline_is_left_to_stream(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+{
+    return iso_pipeline_lacks_stream(pipeline) && (event->axiom == ISO_EXT || event->axiom == ISO_INT);
+}
+
+bool iso_pipeline_lacks_stream(const struct iso_pipeline *pipeline)
+{
+    return !pipeline->join && pipeline->counted.of_stream;
 }
 
 bool pipeline_excuses(struct iso_pipeline *pipeline, struct iso_aion_event *event, bool from_engine)

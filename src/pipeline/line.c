@@ -230,6 +230,8 @@ void pipeline_emit(void *context, const struct iso_aion_event *event)
     struct iso_pipeline *pipeline = context;
     struct iso_aion_event translated = *event;
     pipeline_queries_name(&translated);
+    if (pipeline_is_left_to_stream(pipeline, &translated))
+        return;
     if (pipeline->join &&
         (pipeline_is_left_out(pipeline, &translated) || pipeline_excuses(pipeline, &translated, true)))
         return;

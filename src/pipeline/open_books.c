@@ -120,6 +120,8 @@ static void open_reads(const struct opening *opening)
     take_count(&rest, &of[ISO_BOOK_UNJUDGED], stats->absent_altered + stats->excused_reads);
     take_count(&rest, &of[ISO_BOOK_UNCOVERED], stats->left_out_reads);
     take_count(&rest, &of[ISO_BOOK_DOUBTFUL], stats->doubted[ISO_EXT]);
+    if (iso_pipeline_lacks_stream(opening->pipeline))
+        take_count(&rest, &of[ISO_BOOK_UNJUDGED], rest);
     of[ISO_BOOK_JUDGED] = rest + opening->intake->elsewhere_reads;
     of[ISO_BOOK_UNJUDGED] += unjudged + gone[ISO_READS_OWN_ORDER] + gone[ISO_READS_INCOMPLETE] + gone[ISO_RECORDS_XA];
     of[ISO_BOOK_WAITING] += join->waiting_reads;

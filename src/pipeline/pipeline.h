@@ -104,6 +104,9 @@ bool iso_pipeline_time(const struct iso_pipeline *pipeline, uint64_t now, uint64
 enum iso_status iso_pipeline_reached(struct iso_pipeline *pipeline, uint64_t time, uint64_t now,
                                      struct iso_error *error);
 
+/* Whether records came that mean something only beside a change stream, and there is none: nothing they read is judged. */
+bool iso_pipeline_lacks_stream(const struct iso_pipeline *pipeline);
+
 /* What a clock shows, in milliseconds since 1970: how long recorders have been silent (pipeline/counted.h). */
 void iso_pipeline_clock(struct iso_pipeline *pipeline, uint64_t time);
 

@@ -92,6 +92,8 @@ void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_s
 
 /* excuse.c: whether the contradiction is counted as unjudged, and not reported; the engine's before it is translated.
  * Of pairs that one event stands for, the others are left in it. */
+/* Without a change stream: what a transaction read that leaves to one what was written. */
+bool pipeline_is_left_to_stream(const struct iso_pipeline *pipeline, const struct iso_aion_event *event);
 bool pipeline_excuses(struct iso_pipeline *pipeline, struct iso_aion_event *event, bool from_engine);
 
 /* queries.c: the same steps for the engine of row sets, once something has needed it. */

@@ -76,6 +76,8 @@ static const char *reason_of_input(const struct iso_pipeline *pipeline, const st
     const struct iso_join_stats *join = &stats->join;
     if (pipeline->is_stopped)
         return "stopped";
+    if (iso_pipeline_lacks_stream(pipeline))
+        return iso_unjudged_name(ISO_UNJUDGED_NO_STREAM);
     if (stats->bad_records)
         return "skipped-records";
     if (stats->contradictions)

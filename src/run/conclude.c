@@ -67,6 +67,8 @@ static void put_detail(const struct iso_pipeline *pipeline, const struct iso_boo
         iso_pipeline_put_lost(pipeline, text);
     else if (reason && !strcmp(reason, ISO_RECORDS_LOST))
         put_lost(pipeline, &stats->lost, text);
+    else if (reason && !strcmp(reason, iso_unjudged_name(ISO_UNJUDGED_NO_STREAM)))
+        iso_text_put(text, APP_LACKS_STREAM);
     else if (reason && !strcmp(reason, "no-start-timestamp"))
         put_without_start(&stats->join, text);
     else if (reason && books->balanced)

@@ -129,7 +129,9 @@ static enum iso_status judge_collected(struct app_rounds *rounds, bool is_final,
     if (copy_all(rounds, is_final, judged, error) != ISO_OK)
         return error->status;
     settings.model = model_of(options);
-    if (rounds->full)
+    if (iso_pipeline_lacks_stream(rounds->pipeline))
+        set_undecided(result, iso_unjudged_name(ISO_UNJUDGED_NO_STREAM));
+    else if (rounds->full)
         set_undecided(result, "memory");
     else
         iso_polygraph_check(judged, &settings, result, error);
@@ -193,6 +195,8 @@ static void log_verdict(const struct app_rounds *rounds, const struct iso_histor
             iso_outcome_name(result->outcome), iso_model_name(model_of(rounds->options)), judged->committed_count,
             app_plural(judged->committed_count), seconds, result->reason ? "; reason: " : "",
             result->reason ? result->reason : "");
+    if (iso_pipeline_lacks_stream(rounds->pipeline))
+        app_log("%s", APP_LACKS_STREAM);
     if (rounds->open_reads)
         app_log("%" PRIu64 " read%s not judged: %s for the transactions that wrote what they saw", rounds->open_reads,
                 rounds->open_reads == 1 ? " was" : "s were", rounds->open_reads == 1 ? "it waits" : "they wait");

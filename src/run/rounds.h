@@ -19,6 +19,10 @@
 
 enum app_rounds_kind { APP_ROUNDS_OPEN, APP_ROUNDS_TIMED, APP_ROUNDS_UNTIMED };
 
+/* What to do about no-stream. */
+#define APP_LACKS_STREAM                                                                                               \
+    "what rows had before, and what was written, stands in the change stream: add its --source KIND:TOPIC,cells=true"
+
 struct app_rounds {
     const struct app_stream_options *options; /* NULL: not initialised, or released */
     struct iso_pipeline *pipeline;

@@ -625,7 +625,8 @@ static void snapshots_need_a_change_stream(void **state)
                                       message_of(&bench, 1, records[i])};
         assert_int_equal(iso_pipeline_feed(bench.pipeline, batch, 2, 0, &error), ISO_BAD_INPUT);
         assert_string_equal(error.text, "topic t partition 1 offset 1: snapshots in a stream need a CDC source to be "
-                                        "joined with");
+                                        "joined with: expected --source KIND:TOPIC,cells=true of the change stream, "
+                                        "too");
         close_bench(&bench);
     }
 }
