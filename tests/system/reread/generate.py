@@ -38,6 +38,7 @@ TABLES = {
                             words="W", raw="B", doc="J", coin="M", t="h", net="e", bits="x")),
     "typed": (["k"], dict(k="i", parts="P", feel="m")),
     "rls": (["k"], dict(k="i", a="t", b="i")),
+    "policed": (["k"], dict(k="i", a="t", b="i")),
     "public.pg_class": (["k"], dict(k="i", a="t")),
     "rekeyed": (["k"], dict(k="i", v="i")), "swallowed": (["k"], dict(k="i", v="i")),
           "ruled": (["k"], dict(k="i", v="i")),
@@ -102,7 +103,7 @@ class Column:
 
 
 MILD = .12  # how much rarer oddities are in a transaction: what is plain is to be recorded, and then judged
-PLAIN = ["kv"] * 5 + ["item"] * 4 + ["line"] * 3 + ["shop.item"] * 2 + ["shop.word"] * 2 + ["second", "backward", "spelled", "numbered", "parted",
+PLAIN = ["kv"] * 5 + ["item"] * 4 + ["line"] * 3 + ["shop.item"] * 2 + ["shop.word"] * 2 + ["second", "backward", "spelled", "spelled", "numbered", "parted",
          "domain_key", "varying_key", "serials", '"Odd Name"."Tab"', "rls", "deferred", "including"]
 
 

@@ -246,7 +246,9 @@ def report(counts, listed, said, options, seconds):
         print("# %s, made smaller: %s" % (name, what))
         print("".join("#    %s\n" % line for line in text.rstrip("\n").split("\n")), end="")
     print("# " + ", ".join("%s %d" % item for item in sorted(counts.items())
-                           if not item[0].startswith("failed ")))
+                           if not item[0].startswith(("failed ", "of "))))
+    print("# operations by table: " + ", ".join("%s %d" % (name[3:], count) for name, count in sorted(counts.items())
+                                                if name.startswith("of ")))
     spent = sum(count for name, count in counts.items() if name.startswith("milliseconds"))
     print("# %d statements in %.1f s, %.0f in a second of one processor" %
           (counts.get("statements", 0), seconds, 1000 * counts.get("statements", 0) / max(spent,

@@ -57,6 +57,9 @@ CREATE TABLE typed (k int PRIMARY KEY, parts pair, feel mood);
 CREATE TABLE rls (k int PRIMARY KEY, a text, b int);
 ALTER TABLE rls ENABLE ROW LEVEL SECURITY;
 CREATE POLICY few ON rls USING (b < 20);
+CREATE TABLE policed (k int PRIMARY KEY, a text, b int);
+ALTER TABLE policed ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON policed USING (b < 20);
 
 -- What else happens when something is written or read.
 CREATE TABLE rekeyed (k int PRIMARY KEY, v int);
@@ -136,13 +139,14 @@ INSERT INTO spelled VALUES (1, 0.1234567890123456, 0.1, '1 day 02:03', '[2024-01
 INSERT INTO spelled VALUES (2);
 INSERT INTO typed VALUES (1, ROW(1, '2024-01-01 00:00+00'), 'ok'), (2, NULL, NULL);
 INSERT INTO rls VALUES (1, 'x', 10), (2, 'y', 20), (3, 'x', 30);
+INSERT INTO policed SELECT * FROM rls;
 INSERT INTO rekeyed VALUES (1, 1), (2, 2);
 INSERT INTO swallowed VALUES (1, 1), (2, 1);
 INSERT INTO also VALUES (1, 1), (2, 2);
 INSERT INTO defaulted VALUES (1, 1), (2, 2);
 INSERT INTO checked VALUES (1, 1), (2, 2);
 REFRESH MATERIALIZED VIEW stored;
-CREATE POLICY noisy ON rls FOR UPDATE USING (writes_if(k));
+CREATE POLICY noisy ON policed FOR UPDATE USING (writes_if(k));
 CREATE ROLE reread_plain LOGIN;
 GRANT USAGE ON SCHEMA public, shop, other, "Odd Name" TO reread_plain;
 GRANT ALL ON ALL TABLES IN SCHEMA public, shop, "Odd Name" TO reread_plain;

@@ -242,6 +242,9 @@ class Stack:
             session = self.pending.popleft()
             for record, t in self.matched(self.records.pop(session.number, []), session):
                 self.count("operations", len(record["ops"]))
+                for op in record["ops"]:
+                    self.count("of " + states.decode(op["table"] if op["t"] == "q" else
+                                                     (op.get("row") or op["k"]).rpartition("/")[0]))
                 if t is None:
                     found.append((session, ("a record of no transaction", record, None)))
                     continue

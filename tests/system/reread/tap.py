@@ -194,6 +194,8 @@ class Session:
             batch.after = self.ask(t)
             if batch.before is None or t.batches[:1] != [batch]:
                 batch.before = self.last
+            if batch.before is None and len(batch.texts) > 1:  # the transaction's first: others write nothing
+                batch.before = self.tap.committed()
             self.last = batch.after
         elif self.status == b"E" and t and batch.errors:
             batch.after = batch.before = self.last or self.tap.committed()
