@@ -22,9 +22,16 @@ static const PgQuery__Node *equal_of(const PgQuery__AExpr *test)
                                                                                             : NULL;
 }
 
+/* It leaves out nothing. */
+static bool is_true(const PgQuery__Node *node)
+{
+    return node->node_case == PG_QUERY__NODE__NODE_A_CONST &&
+           node->a_const->val_case == PG_QUERY__A__CONST__VAL_BOOLVAL && node->a_const->boolval->boolval;
+}
+
 void reading_find_fixed(const struct asking *asking, const PgQuery__Node *node, struct fixed *fixed)
 {
-    if (!node)
+    if (!node || is_true(node))
         return;
     if (node->node_case == PG_QUERY__NODE__NODE_BOOL_EXPR &&
         node->bool_expr->boolop == PG_QUERY__BOOL_EXPR_TYPE__AND_EXPR) {
@@ -177,6 +184,8 @@ static bool put_conjuncts(const struct asking *asking, const PgQuery__Node *node
                 return false;
         return true;
     }
+    if (is_true(node))
+        return true;
     if (node->node_case == PG_QUERY__NODE__NODE_A_EXPR && take_bound(asking, node->a_expr, bounds))
         return bounds->is_fine;
     iso_text_put(text, text->used ? " AND " : "");

@@ -64,7 +64,7 @@ struct plan_table {
 
 /* A name that has to mean what is PostgreSQL's own, or a table's. */
 enum plan_use_kind { PLAN_USE_FUNCTION, PLAN_USE_OPERATOR, PLAN_USE_TYPE, PLAN_USE_COLUMN, PLAN_USE_WITH };
-enum { PLAN_USES_MOST = 512 };
+enum { PLAN_USES_MOST = 256 };
 
 struct plan_use {
     enum plan_use_kind kind;

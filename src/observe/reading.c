@@ -141,7 +141,9 @@ static bool is_aggregate(const struct asking *asking, const PgQuery__Node *targe
         call->agg_within_group || call->func_variadic || call->n_args != !call->agg_star)
         return false;
     const char *function = call->funcname[0]->string->sval;
-    if (call->agg_star) {
+    struct value counted =
+        call->agg_star ? (struct value){.kind = VALUE_TRUTH} : reading_value_of(asking->input, call->args[0]);
+    if (counted.kind > VALUE_NULL) { /* a constant, which is there in each row */
         iso_text_put(name, "count");
         return !strcmp(function, "count");
     }

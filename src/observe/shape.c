@@ -72,14 +72,20 @@ static bool refuse(struct look *look, enum plan_reason reason, const char *detai
     return false;
 }
 
+static bool is_same_use(const struct plan_use *use, enum plan_use_kind kind, const char *qualifier, const char *name)
+{
+    return use->kind == kind && !strcmp(use->name, name) &&
+           (kind != PLAN_USE_COLUMN || !strcmp(use->qualifier, qualifier));
+}
+
 static bool add_use(struct look *look, enum plan_use_kind kind, const char *qualifier, const char *name)
 {
     struct plan_statement *statement = look->statement;
-    for (uint32_t i = 0; kind != PLAN_USE_COLUMN && i < statement->use_count; i++)
-        if (statement->uses[i].kind == kind && !strcmp(statement->uses[i].name, name))
-            return true;
-    if (statement->use_count == PLAN_USES_MOST)
+    if (statement->use_count == PLAN_USES_MOST) /* before they are looked through: the work is bounded */
         return refuse(look, REASON_SHAPE, "more names than are looked at");
+    for (uint32_t i = statement->use_count; i-- > 0;)
+        if (is_same_use(&statement->uses[i], kind, qualifier, name))
+            return true;
     ISO_GROW(statement->uses, statement->use_count, statement->use_capacity);
     statement->uses[statement->use_count++] = (struct plan_use){kind, qualifier, name};
     return true;

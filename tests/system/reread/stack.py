@@ -259,7 +259,8 @@ class Stack:
         """Each record with its transaction: both are in the session's order, and most fit no other way."""
         all_ = session.transactions
         best = [[0] * (len(all_) + 1) for _ in range(len(records) + 1)]
-        fits = [[self.fit(record, t) for t in all_] for record in records]
+        fits = [[self.fit(record, t) and 2 * self.fit(record, t) + self.is_likely(record, t) for t in all_]
+                for record in records]
         for i in range(len(records) - 1, -1, -1):
             for j in range(len(all_) - 1, -1, -1):
                 both = fits[i][j] and fits[i][j] + best[i + 1][j + 1]
@@ -275,10 +276,16 @@ class Stack:
                 yield records[i], None
                 i += 1
 
+    def is_likely(self, record, t):
+        """Without a snapshot and an xid several transactions may be meant: then one of which the record is true."""
+        return bool(record.get("snapshot") or record.get("xid")) or not self.judge.record(record, t, self.stream.changes)
+
     @staticmethod
     def fit(record, t):
         """0: it cannot be the record of this transaction."""
         if record["status"] != t.status and record["status"] != "unknown":
+            return 0
+        if not t.explicit and t.status != "committed":  # a single statement that failed has no record
             return 0
         if record.get("snapshot", t.said) != t.said or (record.get("xid") and t.xid
                                                         and record["xid"] != t.xid):
