@@ -29,19 +29,13 @@ void observed_count_one(struct observed *observed, uint64_t *counter)
 struct observed *observed_new(struct observe_world *world, uint64_t number, const uint8_t *startup, uint32_t size)
 {
     struct observed *observed = iso_allocate_zeroed(1, sizeof *observed);
-    struct wire_cursor cursor = wire_cursor(startup, size);
-    const char *database = NULL, *user = "";
+    const char *database = wire_startup(startup, size, "database"), *user = wire_startup(startup, size, "user");
     char sid[300];
-    while (!cursor.bad && cursor.at < cursor.end && *cursor.at) {
-        const char *name = wire_text(&cursor), *value = wire_text(&cursor);
-        if (!strcmp(name, "database"))
-            database = value;
-        else if (!strcmp(name, "user"))
-            user = value;
-    }
+    if (!database)
+        database = user ? user : "";
     snprintf(sid, sizeof sid, "%s/%" PRIu64, world->shared->sid, number);
     observed->world = world;
-    observed->name = iso_copy_text(database ? database : user, strlen(database ? database : user));
+    observed->name = iso_copy_text(database, strlen(database));
     observed->session = iso_recorder_session_new(world->shared->recorder, sid);
     iso_recorder_hold(observed->session);
     observed->spelling = (struct spelling){.is_utf8 = false, .is_iso = true};
@@ -88,6 +82,11 @@ void observed_free(struct observed *observed)
 void observed_stop(struct observed *observed)
 {
     observed->stops = true;
+}
+
+void observed_keep_quiet(struct observed *observed, bool is_quiet)
+{
+    observed->is_quiet = is_quiet;
 }
 
 bool observed_waits(const struct observed *observed)

@@ -39,6 +39,8 @@ bool observed_server(struct observed *observed, const struct wire_piece *piece);
 /* When a question of the observer's own may be asked: an answer was passed on, nothing goes on, the client says nothing more. */
 enum observed_occasion { OBSERVED_ANSWERED, OBSERVED_IDLE, OBSERVED_END };
 bool observed_asks(struct observed *observed, enum observed_occasion occasion, struct iso_text *question);
+/* While its client cancels something nothing is asked, which might be cancelled in its place. */
+void observed_keep_quiet(struct observed *observed, bool is_quiet);
 bool observed_waits(const struct observed *observed); /* for the answer to a question of its own; NULL: no */
 
 /* Observe no longer, once nothing of the observer's own is on its way. */

@@ -75,7 +75,7 @@ enum entry_kind {
     ENTRY_COPIED /* the end of COPY FROM's data: answered by nothing of its own */
 };
 
-enum question { QUESTION_NONE, QUESTION_CATALOG, QUESTION_POSITION, QUESTION_XID, QUESTION_VIEW };
+enum question { QUESTION_NONE, QUESTION_CATALOG, QUESTION_POSITION, QUESTION_XID, QUESTION_VIEW, QUESTION_GUARD };
 
 struct entry {
     enum entry_kind kind;
@@ -151,6 +151,8 @@ struct observed {
     struct reading reading;
     struct result_fields fields;
     bool has_fields, starts;
+    bool is_quiet;
+    bool is_guarded;         /* a question's savepoint was sent, and its end was not */
     enum plan_reason passed; /* why it is passed on, found before its result */
     size_t mark;
 

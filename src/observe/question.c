@@ -1,5 +1,6 @@
 #include "observe/observed_private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "wire/put.h"
@@ -7,6 +8,7 @@
 enum { IDLE_PAUSE = 100000000 }; /* nanoseconds */
 
 static const char question_portal[] = "isochron_proxy_asks"; /* by which its questions are known in logs */
+static const char own_timeout[] = "SELECT pg_catalog.set_config('statement_timeout', '5s', true)";
 static const char ask_position[] =
     "SELECT pg_catalog.pg_current_snapshot(), pg_catalog.current_setting('transaction_isolation')";
 static const char ask_xid[] = "SELECT pg_catalog.pg_current_xact_id_if_assigned()";
@@ -18,22 +20,55 @@ static const char ask_view[] =
     " pg_catalog.current_setting('extra_float_digits'), pg_catalog.current_setting('bytea_output'),"
     " EXISTS (SELECT 1 FROM pg_catalog.pg_prepared_statements WHERE from_sql), %s";
 
-static void put_question(struct observed *observed, enum question question, const char *query, struct iso_text *text)
+static void put_statement(struct observed *observed, enum question question, const char *sql, struct iso_text *text)
 {
-    wire_put_question(text, observed->world->shared->question_name, question_portal, query);
+    wire_put_statement(text, observed->world->shared->question_name, question_portal, sql);
     observed_push(observed, ENTRY_PARSE, question);
     observed_push(observed, ENTRY_BIND, question);
     observed_push(observed, ENTRY_EXECUTE, question);
     observed_push(observed, ENTRY_CLOSE, question);
     observed_push(observed, ENTRY_CLOSE, question);
+}
+
+static void put_sync(struct observed *observed, enum question question, struct iso_text *text)
+{
+    wire_put_end(text, wire_put_begin(text, 'S'));
     observed_push(observed, ENTRY_SYNC, question);
+}
+
+/* Outside of a transaction it has a timeout of its own, whatever the client's is. Within one it stands in a savepoint: where it fails (the client cancels, its
+ * statement_timeout is over) the client's transaction does not. */
+static void put_question(struct observed *observed, enum question question, const char *query, struct iso_text *text)
+{
+    char savepoint[80];
+    snprintf(savepoint, sizeof savepoint, "SAVEPOINT %s", observed->world->shared->question_name);
+    if (observed->status != 'T')
+        put_statement(observed, QUESTION_GUARD, own_timeout, text);
+    else if (!observed->is_guarded)
+        put_statement(observed, QUESTION_GUARD, savepoint, text);
+    observed->is_guarded = observed->status == 'T';
+    put_statement(observed, question, query, text);
+    put_sync(observed, question, text);
+}
+
+static void put_end_of_guard(struct observed *observed, struct iso_text *text)
+{
+    char back[80];
+    if (!observed->is_guarded)
+        return;
+    snprintf(back, sizeof back, "ROLLBACK TO %s", observed->world->shared->question_name);
+    put_statement(observed, QUESTION_GUARD, back, text);
+    snprintf(back, sizeof back, "RELEASE %s", observed->world->shared->question_name);
+    put_statement(observed, QUESTION_GUARD, back, text);
+    put_sync(observed, QUESTION_GUARD, text);
+    observed->is_guarded = false;
 }
 
 static bool may_ask(struct observed *observed)
 {
-    return observed->is_ready && !observed->count && !observed->in_sequence && !observed->is_lost && !observed->stops &&
-           !observed->copies && !(observed->reads_only && observed->status == 'I') &&
-           !observed_find_portal(observed, question_portal);
+    return observed->is_ready && !observed->is_quiet && !observed->count && !observed->in_sequence &&
+           !observed->is_lost && !observed->stops && !observed->copies &&
+           !(observed->reads_only && observed->status == 'I') && !observed_find_portal(observed, question_portal);
 }
 
 static const struct plan_statement *only_statement(const struct text *text)
@@ -114,12 +149,9 @@ static void ask_what_is_meant(struct observed *observed, const struct plan_state
 /* Behind the first statement that took a snapshot, never before it, the position is asked for, before COMMIT the transaction's xid: with the
  * message that the client sends next, so that the server is not woken for them alone. Without a catalog nobody knows whether
  * the server has these functions, and a question that fails would take the transaction with it. */
-void observed_ask_before(struct observed *observed, const struct text *text, struct iso_text *before)
+static void ask_before(struct observed *observed, const struct plan_statement *statement, struct iso_text *before)
 {
-    const struct plan_statement *statement = only_statement(text);
     struct transaction *transaction = &observed->transaction;
-    if (!observed->catalog || observed->is_standby || !may_ask(observed))
-        return;
     observed_settle(observed, false);
     observed_refresh_catalog(observed);
     ask_what_is_meant(observed, statement, before);
@@ -134,6 +166,14 @@ void observed_ask_before(struct observed *observed, const struct text *text, str
     if (statement && (statement->kind == PLAN_COMMIT || statement->kind == PLAN_PREPARE) && transaction->may_write &&
         !transaction->xid_known)
         put_question(observed, QUESTION_XID, ask_xid, before);
+}
+
+void observed_ask_before(struct observed *observed, const struct text *text, struct iso_text *before)
+{
+    if (!observed->catalog || observed->is_standby || !may_ask(observed))
+        return;
+    ask_before(observed, only_statement(text), before);
+    put_end_of_guard(observed, before);
 }
 
 bool observed_asks(struct observed *observed, enum observed_occasion occasion, struct iso_text *question)
@@ -158,6 +198,8 @@ bool observed_asks(struct observed *observed, enum observed_occasion occasion, s
 
 static void take_answer(struct observed *observed, const struct wire_piece *piece, enum question question)
 {
+    if (question == QUESTION_GUARD)
+        return;
     if (!piece->body) {
         observed->question_failed = true;
         return;
@@ -218,6 +260,8 @@ static void take_position(struct observed *observed)
 
 static void end_question(struct observed *observed, enum question question)
 {
+    if (question == QUESTION_GUARD)
+        return;
     if (observed->question_failed)
         observed_count_one(observed, &observed->world->counts.questions_failed);
     if (question == QUESTION_CATALOG) {

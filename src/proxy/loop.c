@@ -11,20 +11,25 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "cli/log.h"
 #include "observe/observed.h"
 #include "proxy/address.h"
+#include "proxy/cancel.h"
 #include "proxy/link.h"
 #include "wire/cursor.h"
 #include "wire/offer.h"
 #include "wire/put.h"
 
 enum { EVENTS = 128, ACCEPTS = 64, READS = 8, STARTUP_MOST = 10000, ROUND_MS = 1000 };
-enum { SILENT_SECONDS = 60, IDLE_SECONDS = 1 }; /* what a server gives a client for its first messages, too */
+enum {
+    SILENT_SECONDS = 60,
+    IDLE_SECONDS = 1,
+    CANCEL_SECONDS = 5,
+    CANCEL_MS = 2
+}; /* what a server gives a client for its first messages, too */
 enum { CODE_CANCEL = 80877102, CODE_TLS = 80877103, CODE_GSS = 80877104, TLS_HANDSHAKE = 22 };
 
 enum stage {
@@ -36,6 +41,7 @@ enum stage {
     STAGE_ANSWER, /* to the client's request for encryption, by the server */
     STAGE_CLIENT_SHAKES,
     STAGE_RUN,
+    STAGE_CANCEL, /* a request to cancel waits until it hits nothing of ours */
     STAGE_RAW
 };
 
@@ -52,6 +58,8 @@ struct session {
     bool hides_binding;        /* the server has not said yet how it authenticates */
     bool asked_tls, asked_gss; /* each is asked for once, as servers want it */
     bool is_dead;
+    struct cancel_target target; /* what others' requests to cancel are for */
+    struct cancel_key *cancels;  /* this session is such a request */
     struct session *previous, *next;
 };
 
@@ -64,8 +72,9 @@ struct loop {
     int epoll, bell;
     pthread_t thread;
     bool started, stops;
-    bool paused; /* accepts nothing: there is no room for a session until one ends */
-    int64_t now; /* seconds, as a round began */
+    bool paused;      /* accepts nothing: there is no room for a session until one ends */
+    int64_t now;      /* seconds, as a round began */
+    uint32_t waiting; /* requests to cancel */
     struct session *first, *dead;
     struct iso_text gather, before;
     uint8_t bytes[LOOP_HOLD + STARTUP_MOST + LOOP_READ];
@@ -73,6 +82,11 @@ struct loop {
 
 static _Atomic uint64_t session_numbers;
 static _Atomic uint32_t open_sessions; /* of all loops */
+
+static int64_t seconds_now(void)
+{
+    return observe_nanoseconds() / SECOND;
+}
 
 /* ---- the ends of a session ---- */
 
@@ -91,6 +105,11 @@ static void end_session(struct loop *loop, struct session *session)
         session->next->previous = session->previous;
     session->next = loop->dead;
     loop->dead = session;
+    cancel_remove(&session->target);
+    if (session->cancels)
+        cancel_ends(session->cancels);
+    iso_free(session->cancels);
+    loop->waiting -= session->stage == STAGE_CANCEL;
     link_release(&session->client);
     link_release(&session->server);
     observed_free(session->observed);
@@ -193,6 +212,15 @@ static void become_raw(struct loop *loop, struct session *session)
         iso_text_release(&session->held);
 }
 
+/* It goes on as soon as it hits nothing of ours, or after some seconds. */
+static void look_at_cancel(struct loop *loop, struct session *session)
+{
+    if (cancel_must_wait(session->cancels) && seconds_now() - session->since <= CANCEL_SECONDS)
+        return;
+    loop->waiting--;
+    become_raw(loop, session);
+}
+
 static void become_encrypted(struct loop *loop, struct session *session)
 {
     if (!atomic_load_explicit(&loop->counts.sessions_encrypted, memory_order_relaxed))
@@ -228,13 +256,6 @@ static void connect_server(struct loop *loop, struct session *session)
     end_with_error(loop, session, text);
 }
 
-static void ask_server_for_tls(struct loop *loop, struct session *session)
-{
-    static const uint8_t request[] = {0, 0, 0, 8, 4, 210, 22, 47};
-    session->stage = STAGE_SERVER_ASKED;
-    send_on(loop, session, &session->server, request, sizeof request);
-}
-
 static void take_startup(struct loop *loop, struct session *session);
 
 /* The server is there: what the client said meanwhile goes to it. */
@@ -255,7 +276,9 @@ static void is_connected(struct loop *loop, struct session *session)
         errno = error;
         connect_server(loop, session);
     } else if (loop->settings.to_server) {
-        ask_server_for_tls(loop, session);
+        static const uint8_t request[] = {0, 0, 0, 8, 4, 210, 22, 47};
+        session->stage = STAGE_SERVER_ASKED;
+        send_on(loop, session, &session->server, request, sizeof request);
     } else {
         reach_server(loop, session);
     }
@@ -344,16 +367,18 @@ static void answer_tls(struct loop *loop, struct session *session, bool is_gss)
     }
 }
 
-static bool is_replication(const uint8_t *body, uint32_t size)
+/* A request to cancel: its body is the key. */
+static void begin_cancel(struct loop *loop, struct session *session, uint32_t length)
 {
-    struct wire_cursor cursor = wire_cursor(body, size);
-    while (!cursor.bad && cursor.at < cursor.end && *cursor.at) {
-        const char *name = wire_text(&cursor);
-        wire_text(&cursor);
-        if (!strcmp(name, "replication"))
-            return true;
+    session->cancels = iso_allocate_zeroed(1, sizeof *session->cancels);
+    if (length - 8 <= CANCEL_KEY_MOST) {
+        session->cancels->size = length - 8;
+        memcpy(session->cancels->bytes, session->held.bytes + 8, length - 8);
     }
-    return false;
+    cancel_begins(session->cancels);
+    session->stage = STAGE_CANCEL;
+    loop->waiting++;
+    look_at_cancel(loop, session);
 }
 
 static void take_client_bytes(struct loop *loop, struct session *session, uint8_t *bytes, size_t size);
@@ -362,7 +387,7 @@ static void begin_run(struct loop *loop, struct session *session, uint32_t lengt
 {
     const uint8_t *body = (const uint8_t *)session->held.bytes + 8;
     session->hides_binding = session->server.tls && !session->client.tls;
-    if (observe_is_on(loop->settings.shared) && !is_replication(body, length - 8)) {
+    if (observe_is_on(loop->settings.shared) && !wire_startup(body, length - 8, "replication")) {
         session->observed = observed_new(loop->world, session->number, body, length - 8);
         wire_reader_init(&session->from_client, OBSERVE_CLIENT_MOST);
         wire_reader_init(&session->from_server, OBSERVE_SERVER_MOST);
@@ -431,7 +456,9 @@ static void take_startup(struct loop *loop, struct session *session)
             send_held(loop, session, 8);
         } else if (code >> 16 == 3) {
             begin_run(loop, session, length);
-        } else { /* a cancel request, or what only the server knows */
+        } else if (code == CODE_CANCEL) {
+            begin_cancel(loop, session, length);
+        } else { /* what only the server knows */
             become_raw(loop, session);
         }
     }
@@ -479,7 +506,9 @@ static void take_client_bytes(struct loop *loop, struct session *session, uint8_
         if (!piece.ends)
             continue;
         before->used = 0;
+        observed_keep_quiet(session->observed, !cancel_may_ask(&session->target));
         observed_client(session->observed, &piece, before);
+        cancel_asks(&session->target, observed_waits(session->observed));
         if (before->used) {
             assert(piece.begins);
             iso_text_put_bytes(gather, unsent, (size_t)(start - unsent));
@@ -499,9 +528,12 @@ static void take_client_bytes(struct loop *loop, struct session *session, uint8_
 static void ask_question(struct loop *loop, struct session *session, enum observed_occasion occasion)
 {
     loop->before.used = 0;
+    if (session->observed)
+        observed_keep_quiet(session->observed, !cancel_may_ask(&session->target));
     if (session->observed && wire_is_between(&session->from_client) && wire_is_between(&session->from_server) &&
         !session->server.is_shut && observed_asks(session->observed, occasion, &loop->before))
         send_on(loop, session, &session->server, loop->before.bytes, loop->before.used);
+    cancel_asks(&session->target, observed_waits(session->observed));
 }
 
 /* The server ends the session while a question is out, and says so: that is the client's, and nothing comes behind it. */
@@ -531,6 +563,8 @@ static void take_server_bytes(struct loop *loop, struct session *session, uint8_
         }
         if (piece.begins)
             session->strips = observed_server_takes(session->observed, piece.type);
+        if (piece.type == 'K' && piece.body)
+            cancel_add(&session->target, piece.body, piece.size);
         if (piece.ends && observed_server(session->observed, &piece)) {
             pass_after_all(loop, session, bytes, kept, &piece);
             return;
@@ -742,13 +776,6 @@ static void accept_clients(struct loop *loop)
     }
 }
 
-static int64_t seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return now.tv_sec;
-}
-
 /* What is done once a second. No server waits for those that say nothing, or does not answer itself: nobody else ends them. */
 static void look_around(struct loop *loop)
 {
@@ -769,6 +796,17 @@ static void look_around(struct loop *loop)
     }
 }
 
+static void look_at_cancels(struct loop *loop)
+{
+    for (struct session *session = loop->first, *next; session && loop->waiting; session = next) {
+        next = session->next;
+        if (session->stage == STAGE_CANCEL) {
+            look_at_cancel(loop, session);
+            ask_events(loop, session);
+        }
+    }
+}
+
 static void *run_loop(void *context)
 {
     struct loop *loop = context;
@@ -776,7 +814,7 @@ static void *run_loop(void *context)
     loop->now = seconds_now();
     set_accepting(loop, true);
     while (!loop->stops) {
-        int many = epoll_wait(loop->epoll, events, EVENTS, ROUND_MS);
+        int many = epoll_wait(loop->epoll, events, EVENTS, loop->waiting ? CANCEL_MS : ROUND_MS);
         for (int i = 0; i < many; i++) {
             uint64_t data = events[i].data.u64;
             struct session *session = (struct session *)(uintptr_t)(data & ~(uint64_t)1); /* NOLINT */
@@ -788,6 +826,7 @@ static void *run_loop(void *context)
                 on_event(loop, session, data & 1 ? &session->server : &session->client, events[i].events);
         }
         look_around(loop);
+        look_at_cancels(loop);
         if (loop->paused && loop->dead)
             set_accepting(loop, true);
         free_dead(loop);

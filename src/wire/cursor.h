@@ -62,3 +62,16 @@ static inline const char *wire_text(struct wire_cursor *cursor)
     cursor->at = zero + 1;
     return text;
 }
+
+/* Of a startup message's body, behind the protocol's number: what it says of `name`; NULL: nothing. */
+static inline const char *wire_startup(const uint8_t *body, uint32_t size, const char *name)
+{
+    const char *found = NULL;
+    struct wire_cursor cursor = wire_cursor(body, size);
+    while (!cursor.bad && cursor.at < cursor.end && *cursor.at) {
+        const char *option = wire_text(&cursor), *value = wire_text(&cursor);
+        if (!strcmp(option, name))
+            found = value;
+    }
+    return found;
+}

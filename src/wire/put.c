@@ -40,7 +40,7 @@ static void put_close(struct iso_text *text, char what, const char *name)
     wire_put_end(text, begun);
 }
 
-void wire_put_question(struct iso_text *text, const char *name, const char *portal, const char *query)
+void wire_put_statement(struct iso_text *text, const char *name, const char *portal, const char *query)
 {
     size_t begun = wire_put_begin(text, 'P');
     wire_put_text(text, name);
@@ -60,8 +60,6 @@ void wire_put_question(struct iso_text *text, const char *name, const char *port
     wire_put_end(text, begun);
     put_close(text, 'P', portal);
     put_close(text, 'S', name);
-    begun = wire_put_begin(text, 'S');
-    wire_put_end(text, begun);
 }
 
 void wire_put_fatal(struct iso_text *text, const char *sqlstate, const char *message)

@@ -20,6 +20,11 @@ result $? "$(grep -o '[0-9]* sequences.*' "$work/same")"
 [ "$(metric positions_total)" -gt 20 ] && [ "$(metric sessions_lost_total)" = 0 ] && [ "$(metric questions_failed_total)" = 0 ]
 result $? "while $(metric positions_total) snapshots were asked for, $(metric transactions_total) transactions recorded; no question failed, no session was lost"
 
+"$here/cancels.py" "$through" one --times 200 >"$work/cancels"
+grep '^#' "$work/cancels"
+grep -q '^ok' "$work/cancels" && [ "$(metric questions_failed_total)" = 0 ]
+result $? "$(grep -o '[0-9]* transactions.*' "$work/cancels"), and none a question of the proxy's"
+
 # A transaction that waits for a safe snapshot waits with its first statement that needs one, and not for a question before it.
 psql -qAt -p "$direct" two >"$work/writer" 2>&1 <<'END' &
 BEGIN ISOLATION LEVEL SERIALIZABLE;

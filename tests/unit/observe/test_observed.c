@@ -18,12 +18,14 @@ struct talk {
     char asked[16];    /* types of the messages of the last questions */
 };
 
+/* Q a statement (PBECC), S a Sync. */
 static void note_question(struct talk *talk, const struct iso_text *question)
 {
     size_t count = 0;
     for (size_t i = 0; i < question->used && count < sizeof talk->asked - 1;) {
         const uint8_t *at = (const uint8_t *)question->bytes + i;
-        talk->asked[count++] = (char)*at;
+        if (*at == 'P' || *at == 'S')
+            talk->asked[count++] = *at == 'P' ? 'Q' : 'S';
         i += wire_length(at, at + WIRE_HEADER);
     }
     talk->asked[count] = 0;
@@ -98,17 +100,49 @@ static void completes(struct talk *talk, const char *tag, const char *status)
         server(talk, 'Z', status, 1);
 }
 
-static void answers(struct talk *talk, uint16_t count, const char *const *values)
+static void own(struct talk *talk, uint16_t count, const char *const *values)
 {
-    assert_string_equal(talk->asked, "PBECCS");
-    *talk->asked = 0;
     assert_false(server(talk, '1', "", 0));
     assert_true(server(talk, 'N', "", 0)); /* a notice is the client's */
     assert_false(server(talk, '2', "", 0));
-    row(talk, count, values);
+    if (values)
+        row(talk, count, values);
     assert_false(server(talk, 'C', "SELECT 1", 9));
     assert_false(server(talk, '3', "", 0));
     assert_false(server(talk, '3', "", 0));
+}
+
+/* A question alone: without a timeout of the client's. */
+static void answers(struct talk *talk, uint16_t count, const char *const *values)
+{
+    assert_string_equal(talk->asked, "QQS");
+    *talk->asked = 0;
+    own(talk, 1, (const char *const[]){"0"});
+    own(talk, count, values);
+}
+
+/* Questions within a transaction: in a savepoint. */
+static void guards(struct talk *talk, uint32_t questions)
+{
+    static const char *const asked[] = {NULL, "QQSQQS", "QQSQSQQS"};
+    assert_string_equal(talk->asked, asked[questions]);
+    *talk->asked = 0;
+    own(talk, 0, NULL);
+}
+
+static void ends_guard(struct talk *talk)
+{
+    own(talk, 0, NULL);
+    own(talk, 0, NULL);
+    assert_false(server(talk, 'Z', "T", 1));
+}
+
+static void answers_within(struct talk *talk, uint16_t count, const char *const *values)
+{
+    guards(talk, 1);
+    own(talk, count, values);
+    assert_false(server(talk, 'Z', "T", 1));
+    ends_guard(talk);
 }
 
 /* Of relations 100 and 200, of what is none 3. */
@@ -154,7 +188,8 @@ static void begin(struct talk *talk)
 {
     connects(talk);
     /* public.kv (k int primary key, v int), and the same table once more under another name */
-    assert_string_equal(talk->asked, "PBECCS");
+    assert_string_equal(talk->asked, "QQS");
+    own(talk, 1, (const char *const[]){"0"});
     assert_false(server(talk, '1', "", 0));
     assert_false(server(talk, '2', "", 0));
     generation(talk);
@@ -221,14 +256,12 @@ static void a_transaction_has_its_position_and_its_xid(void **state)
     selects(&talk, "SELECT k, v FROM kv WHERE k = 7", "7", "5", "T");
     assert_string_equal(talk.asked, ""); /* but with the next message */
     asks(&talk, "UPDATE kv SET v = 6 WHERE k = 7");
-    answers(&talk, 2, (const char *const[]){"10:12:11", "repeatable read"});
-    assert_false(server(&talk, 'Z', "T", 1));
+    answers_within(&talk, 2, (const char *const[]){"10:12:11", "repeatable read"});
     completes(&talk, "UPDATE 1", "T");
     selects(&talk, "SELECT k, v FROM kv WHERE k = 8", NULL, NULL, "T");
     assert_string_equal(talk.asked, ""); /* once */
     asks(&talk, "COMMIT");
-    answers(&talk, 1, (const char *const[]){"15"});
-    assert_false(server(&talk, 'Z', "T", 1));
+    answers_within(&talk, 1, (const char *const[]){"15"});
     completes(&talk, "COMMIT", "I");
     end(&talk,
         "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"r\",\"row\":\"public.kv/7\",\"cells\":{\"v\":\"5\"}},"
@@ -246,13 +279,12 @@ static void both_questions_go_before_a_commit_at_once(void **state)
     asks(&talk, "UPDATE kv SET v = 6 WHERE k = 7");
     completes(&talk, "UPDATE 1", "T");
     asks(&talk, "COMMIT");
-    assert_string_equal(talk.asked, "PBECCSPBECCS");
-    talk.asked[6] = 0;
-    answers(&talk, 2, (const char *const[]){"10:12:11", "serializable"});
+    guards(&talk, 2);
+    own(&talk, 2, (const char *const[]){"10:12:11", "serializable"});
     assert_false(server(&talk, 'Z', "T", 1));
-    memcpy(talk.asked, "PBECCS", 7);
-    answers(&talk, 1, (const char *const[]){"15"});
+    own(&talk, 1, (const char *const[]){"15"});
     assert_false(server(&talk, 'Z', "T", 1));
+    ends_guard(&talk);
     completes(&talk, "COMMIT", "I");
     end(&talk,
         "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"w\",\"row\":\"public.kv/7\"}],\"xid\":\"15\","
@@ -282,6 +314,33 @@ static void at_read_committed_nothing_is_asked_of_a_reader(void **state)
         "\"status\":\"committed\"}\n"
         "{\"sid\":\"t/1\",\"tid\":\"t/1.1\",\"sno\":1,\"ops\":[{\"t\":\"q\",\"table\":\"public.kv\",\"where\":\"\\\"v\\\" > 4\","
         "\"rows\":{\"7\":{\"v\":\"5\"}}}],\"status\":\"committed\"}\n");
+}
+
+/* The client cancelled, or its timeout was over: its transaction goes on, and what was asked is not known. */
+static void a_question_that_fails_is_nobodys_trouble(void **state)
+{
+    (void)state;
+    struct talk talk;
+    begin(&talk);
+    asks(&talk, "BEGIN ISOLATION LEVEL REPEATABLE READ");
+    completes(&talk, "BEGIN", "T");
+    selects(&talk, "SELECT k, v FROM kv WHERE k = 7", "7", "5", "T");
+    asks(&talk, "SELECT k, v FROM kv WHERE k = 8");
+    guards(&talk, 1);
+    assert_false(server(&talk, '1', "", 0));
+    assert_false(server(&talk, '2', "", 0));
+    assert_false(server(&talk, 'E', "SERROR\0C57014\0\0", 15));
+    assert_false(server(&talk, 'Z', "E", 1));
+    ends_guard(&talk);
+    describes(&talk, 2, both);
+    completes(&talk, "SELECT 0", "T");
+    asks(&talk, "COMMIT");
+    assert_string_equal(talk.asked, "");
+    completes(&talk, "COMMIT", "I");
+    assert_int_equal(talk.world->counts.questions_failed, 1);
+    end(&talk,
+        "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"r\",\"row\":\"public.kv/7\",\"cells\":{\"v\":\"5\"}},"
+        "{\"t\":\"r\",\"row\":\"public.kv/8\",\"v\":null}],\"status\":\"committed\"}\n");
 }
 
 /* What failed, what was rolled back, what may be old, what stands twice, and what another connection may mean. */
@@ -359,8 +418,7 @@ static void a_connection_that_is_lost_in_commit_leaves_it_unknown(void **state)
     asks(&talk, "DELETE FROM kv WHERE k = 6");
     completes(&talk, "DELETE 1", "T");
     asks(&talk, "COMMIT");
-    answers(&talk, 1, (const char *const[]){"15"});
-    assert_false(server(&talk, 'Z', "T", 1));
+    answers_within(&talk, 1, (const char *const[]){"15"});
     end(&talk, "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[],\"xid\":\"15\",\"writes\":\"cdc\","
                "\"status\":\"unknown\"}\n"); /* nobody could be asked whether the catalog is what it was */
 }
@@ -419,7 +477,8 @@ static void an_answer_that_ends_too_early_ends_the_observing(void **state)
     (void)state;
     struct talk talk;
     connects(&talk);
-    assert_string_equal(talk.asked, "PBECCS");
+    assert_string_equal(talk.asked, "QQS");
+    own(&talk, 1, (const char *const[]){"0"});
     assert_false(server(&talk, '1', "", 0));
     assert_false(server(&talk, '2', "", 0));
     assert_false(server(&talk, 'Z', "I", 1));
@@ -435,6 +494,7 @@ int main(void)
         cmocka_unit_test(a_transaction_has_its_position_and_its_xid),
         cmocka_unit_test(both_questions_go_before_a_commit_at_once),
         cmocka_unit_test(at_read_committed_nothing_is_asked_of_a_reader),
+        cmocka_unit_test(a_question_that_fails_is_nobodys_trouble),
         cmocka_unit_test(what_is_not_certain_is_left_out),
         cmocka_unit_test(a_reader_that_lists_nothing_waits_too),
         cmocka_unit_test(a_connection_that_is_lost_in_commit_leaves_it_unknown),
