@@ -93,8 +93,15 @@ static enum iso_wall wall_of(const struct app_explanation *explanation, enum iso
 static enum iso_status check_wall(struct app *app, const struct app_explanation *explanation, enum iso_wall of_source)
 {
     enum iso_wall wall = wall_of(explanation, of_source);
-    if (!explanation->time || !app_explanation_wanted(explanation))
+    if (explanation->clock && !explanation->time)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--clock: only wall-clock times need to know it; expected --ts time, too");
+    if (!explanation->time)
         return ISO_OK;
+    if (!app_explanation_wanted(explanation))
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--ts time: nothing here shows times; expected --explain, --html FILE, --report FORMAT, "
+                             "--svg FILE or --dot FILE, too");
     if (wall == ISO_WALL_UNKNOWN)
         return iso_error_set(
             &app->error, ISO_BAD_INPUT,
