@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cell_key.h"
+#include "base/heap.h"
 #include "base/memory.h"
 #include "base/number_map.h"
 #include "base/order.h"
@@ -30,29 +31,16 @@ static void push_due(struct iso_aion *engine, struct aion_held_dues *dues, uint6
 {
     struct aion_held_due due = {time, member ? member->sno : 0, session, member ? member->number : 0};
     ISO_GROW(dues->list, dues->count, dues->capacity);
-    uint32_t at = dues->count++;
-    for (; at && is_earlier(&due, &dues->list[(at - 1) / 2]); at = (at - 1) / 2)
-        dues->list[at] = dues->list[(at - 1) / 2];
-    dues->list[at] = due;
+    ISO_HEAP_PUSH(dues->list, dues->count, due, is_earlier);
     engine->held.sessions[session].waiting++;
 }
 
 static struct aion_held_due pop_due(struct iso_aion *engine, struct aion_held_dues *dues)
 {
-    struct aion_held_due top = dues->list[0], last = dues->list[--dues->count];
-    uint32_t at = 0;
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child + 1 < dues->count && is_earlier(&dues->list[child + 1], &dues->list[child]))
-            child++;
-        if (child >= dues->count || !is_earlier(&dues->list[child], &last))
-            break;
-        dues->list[at] = dues->list[child];
-        at = child;
-    }
-    dues->list[at] = last;
-    engine->held.sessions[top.session].waiting--;
-    return top;
+    struct aion_held_due first = dues->list[0];
+    ISO_HEAP_POP(dues->list, dues->count, is_earlier);
+    engine->held.sessions[first.session].waiting--;
+    return first;
 }
 
 /* ---- sessions ---- */

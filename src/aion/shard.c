@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/fetch.h"
+#include "base/heap.h"
 #include "base/memory.h"
 
 /* Parts ahead, whose first steps are looked at: the key's line is fetched, some steps later the end of the run that the
@@ -155,27 +156,14 @@ void aion_dues_push(struct aion_dues *dues, uint64_t time, uint32_t subject, uin
 {
     ISO_GROW(dues->heap, dues->count, dues->capacity);
     struct aion_due due = {time, subject, generation};
-    uint32_t at = dues->count++;
-    for (; at && is_earlier(&due, &dues->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        dues->heap[at] = dues->heap[(at - 1) / 2];
-    dues->heap[at] = due;
+    ISO_HEAP_PUSH(dues->heap, dues->count, due, is_earlier);
 }
 
 struct aion_due aion_dues_pop(struct aion_dues *dues)
 {
-    struct aion_due top = dues->heap[0], last = dues->heap[--dues->count];
-    uint32_t at = 0;
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child + 1 < dues->count && is_earlier(&dues->heap[child + 1], &dues->heap[child]))
-            child++;
-        if (child >= dues->count || !is_earlier(&dues->heap[child], &last))
-            break;
-        dues->heap[at] = dues->heap[child];
-        at = child;
-    }
-    dues->heap[at] = last;
-    return top;
+    struct aion_due first = dues->heap[0];
+    ISO_HEAP_POP(dues->heap, dues->count, is_earlier);
+    return first;
 }
 
 /* ---- batches ---- */

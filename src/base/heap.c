@@ -1,31 +1,27 @@
 #include "base/heap.h"
 
 #include <assert.h>
+#include <stdbool.h>
 
 #include "base/memory.h"
 
+static bool is_before(const struct iso_heap_item *one, const struct iso_heap_item *other)
+{
+    return one->key < other->key;
+}
+
 void iso_heap_push(struct iso_heap *heap, uint64_t key, uint64_t value)
 {
+    struct iso_heap_item item = {key, value};
     ISO_GROW(heap->items, heap->count, heap->capacity);
-    uint32_t at = heap->count++;
-    for (; at && heap->items[(at - 1) / 2].key > key; at = (at - 1) / 2)
-        heap->items[at] = heap->items[(at - 1) / 2];
-    heap->items[at] = (struct iso_heap_item){key, value};
+    ISO_HEAP_PUSH(heap->items, heap->count, item, is_before);
 }
 
 struct iso_heap_item iso_heap_pop(struct iso_heap *heap)
 {
     assert(heap->count);
-    struct iso_heap_item first = heap->items[0], moved = heap->items[--heap->count];
-    uint32_t at = 0, count = heap->count;
-    for (uint32_t child = 1; child < count; child = 2 * at + 1) {
-        child += child + 1 < count && heap->items[child + 1].key < heap->items[child].key;
-        if (heap->items[child].key >= moved.key)
-            break;
-        heap->items[at] = heap->items[child];
-        at = child;
-    }
-    heap->items[at] = moved;
+    struct iso_heap_item first = heap->items[0];
+    ISO_HEAP_POP(heap->items, heap->count, is_before);
     return first;
 }
 

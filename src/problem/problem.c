@@ -5,6 +5,10 @@
  */
 #include "problem/problem.h"
 
+#include <stdlib.h>
+
+#include "base/order.h"
+
 /* What the current transaction knows of a key. */
 struct own_access {
     uint32_t transaction; /* 1 + local number; other numbers: not of this one */
@@ -178,23 +182,7 @@ static void sort_writes(struct problem *problem, uint32_t first)
         pairs[i] = (uint64_t)problem->writes.key[first + i] << 32 | i;
         values[i] = problem->writes.value[first + i];
     }
-    for (uint32_t half = count / 2, end = count; end > 1;) { /* heap sort: nothing recurses */
-        uint64_t item;
-        if (half) {
-            item = pairs[--half];
-        } else {
-            item = pairs[--end];
-            pairs[end] = pairs[0];
-        }
-        uint32_t at = half;
-        for (uint32_t child; (child = 2 * at + 1) < end; at = child) {
-            child += child + 1 < end && pairs[child + 1] > pairs[child];
-            if (pairs[child] <= item)
-                break;
-            pairs[at] = pairs[child];
-        }
-        pairs[at] = item;
-    }
+    qsort(pairs, count, sizeof *pairs, iso_order_u64);
     for (uint32_t i = 0; i < count; i++) {
         problem->writes.key[first + i] = (uint32_t)(pairs[i] >> 32);
         problem->writes.value[first + i] = values[(uint32_t)pairs[i]];

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/index.h"
 #include "base/memory.h"
 
 enum { YES = 1, NO = -1 }; /* literals: variable 1 is true */
@@ -11,8 +12,7 @@ enum { WIDEST = 64 };
 
 void prove_bits_init(struct prove_bits *bits, const struct prove_terms *terms)
 {
-    *bits = (struct prove_bits){.terms = terms, .variables = 1, .gate_slots = 4096};
-    bits->gates = iso_allocate_zeroed(bits->gate_slots, sizeof *bits->gates);
+    *bits = (struct prove_bits){.terms = terms, .variables = 1};
 }
 
 void prove_bits_release(struct prove_bits *bits)
@@ -22,6 +22,7 @@ void prove_bits_release(struct prove_bits *bits)
     iso_free(bits->first);
     iso_free(bits->width);
     iso_free(bits->gates);
+    iso_index_release(&bits->gate_by_inputs);
     *bits = (struct prove_bits){0};
 }
 
@@ -53,46 +54,33 @@ static void clause(struct prove_bits *bits, const int *list, uint32_t count)
 
 /* ---- gates ---- */
 
-static uint32_t gate_slot(const struct prove_bits *bits, const struct prove_gate *gate)
+static uint64_t hash_of(const struct prove_gate *gate)
 {
     uint64_t hash = (uint64_t)gate->kind * 0x9e3779b97f4a7c15u;
     hash = (hash ^ (uint32_t)gate->a) * 0xff51afd7ed558ccdu;
     hash = (hash ^ hash >> 31 ^ (uint32_t)gate->b) * 0xc4ceb9fe1a85ec53u;
     hash = (hash ^ hash >> 29 ^ (uint32_t)gate->c) * 0xff51afd7ed558ccdu;
-    uint32_t slot = (uint32_t)(hash >> 32) & (bits->gate_slots - 1);
-    while (bits->gates[slot].kind) {
-        const struct prove_gate *at = &bits->gates[slot];
-        if (at->kind == gate->kind && at->a == gate->a && at->b == gate->b && at->c == gate->c)
-            break;
-        slot = (slot + 1) & (bits->gate_slots - 1);
-    }
-    return slot;
-}
-
-static void grow_gates(struct prove_bits *bits)
-{
-    struct prove_gate *old = bits->gates;
-    uint32_t slots = bits->gate_slots;
-    bits->gate_slots *= 2;
-    bits->gates = iso_allocate_zeroed(bits->gate_slots, sizeof *bits->gates);
-    for (uint32_t i = 0; i < slots; i++)
-        if (old[i].kind)
-            bits->gates[gate_slot(bits, &old[i])] = old[i];
-    iso_free(old);
+    return hash >> 32;
 }
 
 /* The output of a gate, and whether it is new, so that its clauses are due. */
 static int gate(struct prove_bits *bits, uint32_t kind, int a, int b, int c, bool *fresh)
 {
     struct prove_gate wanted = {.kind = kind, .a = a, .b = b, .c = c};
-    uint32_t slot = gate_slot(bits, &wanted);
-    *fresh = !bits->gates[slot].kind;
-    if (!*fresh)
-        return bits->gates[slot].out;
+    uint64_t hash = hash_of(&wanted);
+    uint32_t slot = iso_index_home(hash), number;
+    iso_index_reserve(&bits->gate_by_inputs, 1);
+    for (; iso_index_next(&bits->gate_by_inputs, &slot, hash, &number); slot++) {
+        const struct prove_gate *at = &bits->gates[number];
+        *fresh = at->kind != kind || at->a != a || at->b != b || at->c != c;
+        if (!*fresh)
+            return at->out;
+    }
+    *fresh = true;
     wanted.out = ++bits->variables;
-    bits->gates[slot] = wanted;
-    if (++bits->gate_count * 2 > bits->gate_slots)
-        grow_gates(bits);
+    ISO_GROW(bits->gates, bits->gate_count, bits->gate_capacity);
+    iso_index_fill(&bits->gate_by_inputs, slot, hash, bits->gate_count);
+    bits->gates[bits->gate_count++] = wanted;
     return wanted.out;
 }
 

@@ -8,10 +8,11 @@
  */
 #pragma once
 
+#include "iso/index.h"
 #include "prove/encode.h"
 
 struct prove_gate {
-    uint32_t kind; /* 0: free */
+    uint32_t kind;
     int a, b, c, out;
 };
 
@@ -31,7 +32,8 @@ struct prove_bits {
     uint32_t *width;
     uint32_t made; /* terms that the two have room for */
     struct prove_gate *gates;
-    uint32_t gate_slots, gate_count;
+    uint32_t gate_count, gate_capacity;
+    struct iso_index gate_by_inputs;
     bool all_bounded; /* every variable stays within its range; else those of inputs, as reads do by what they read */
     struct iso_prove_stop stop; /* asked now and then. Once true, what was made is not to be used */
     bool stopped;

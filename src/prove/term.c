@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/index.h"
 #include "base/memory.h"
 
 const int64_t prove_widest = (INT64_C(1) << 61) - 1;
@@ -10,8 +11,7 @@ enum { FALSE_TERM, TRUE_TERM };
 
 void prove_terms_init(struct prove_terms *terms)
 {
-    *terms = (struct prove_terms){.slot_count = 1024};
-    terms->slots = iso_allocate_zeroed(terms->slot_count, sizeof *terms->slots);
+    *terms = (struct prove_terms){0};
     prove_constant(terms, FALSE_TERM);
     prove_constant(terms, TRUE_TERM);
 }
@@ -19,11 +19,11 @@ void prove_terms_init(struct prove_terms *terms)
 void prove_terms_release(struct prove_terms *terms)
 {
     iso_free(terms->list);
-    iso_free(terms->slots);
+    iso_index_release(&terms->by_content);
     *terms = (struct prove_terms){0};
 }
 
-static uint32_t hash_of(const struct prove_term *term)
+static uint64_t hash_of(const struct prove_term *term)
 {
     uint64_t hash = (uint64_t)term->op * 0x9e3779b97f4a7c15u;
     hash = (hash ^ term->a) * 0xff51afd7ed558ccdu;
@@ -31,26 +31,13 @@ static uint32_t hash_of(const struct prove_term *term)
     hash = (hash ^ hash >> 29 ^ term->c) * 0xff51afd7ed558ccdu;
     if (term->op == PROVE_CONSTANT)
         hash = (hash ^ (uint64_t)term->low) * 0xc4ceb9fe1a85ec53u;
-    return (uint32_t)(hash >> 32);
+    return hash >> 32;
 }
 
 static bool same(const struct prove_term *a, const struct prove_term *b)
 {
     return a->op == b->op && a->a == b->a && a->b == b->b && a->c == b->c &&
            (a->op != PROVE_CONSTANT || a->low == b->low);
-}
-
-static void grow_slots(struct prove_terms *terms)
-{
-    iso_free(terms->slots);
-    terms->slot_count *= 2;
-    terms->slots = iso_allocate_zeroed(terms->slot_count, sizeof *terms->slots);
-    for (uint32_t i = 0; i < terms->count; i++) {
-        uint32_t slot = hash_of(&terms->list[i]) & (terms->slot_count - 1);
-        while (terms->slots[slot])
-            slot = (slot + 1) & (terms->slot_count - 1);
-        terms->slots[slot] = i + 1;
-    }
 }
 
 static uint32_t make(struct prove_terms *terms, struct prove_term term)
@@ -61,16 +48,16 @@ static uint32_t make(struct prove_terms *terms, struct prove_term term)
     }
     if (term.op != PROVE_VARIABLE && term.op != PROVE_CONSTANT && term.low == term.high)
         return prove_constant(terms, term.low);
-    uint32_t slot = hash_of(&term) & (terms->slot_count - 1);
-    for (; terms->slots[slot]; slot = (slot + 1) & (terms->slot_count - 1))
-        if (same(&terms->list[terms->slots[slot] - 1], &term))
-            return terms->slots[slot] - 1;
+    uint64_t hash = hash_of(&term);
+    uint32_t at = iso_index_home(hash), number;
+    iso_index_reserve(&terms->by_content, 1);
+    for (; iso_index_next(&terms->by_content, &at, hash, &number); at++)
+        if (same(&terms->list[number], &term))
+            return number;
     ISO_GROW(terms->list, terms->count, terms->capacity);
+    iso_index_fill(&terms->by_content, at, hash, terms->count);
     terms->list[terms->count] = term;
-    terms->slots[slot] = ++terms->count;
-    if (terms->count * 2 > terms->slot_count)
-        grow_slots(terms);
-    return terms->count - 1;
+    return terms->count++;
 }
 
 uint32_t prove_constant(struct prove_terms *terms, int64_t value)

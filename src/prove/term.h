@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "iso/index.h"
+
 enum prove_term_op {
     PROVE_CONSTANT, /* value: low */
     PROVE_VARIABLE, /* a: its number among the variables */
@@ -33,8 +35,7 @@ struct prove_term {
 struct prove_terms {
     struct prove_term *list;
     uint32_t count, capacity;
-    uint32_t *slots; /* 0: free, else a term + 1 */
-    uint32_t slot_count;
+    struct iso_index by_content;
     uint32_t variables;
     bool wide;
 };
