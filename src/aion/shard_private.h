@@ -277,13 +277,10 @@ struct aion_value_writers { /* of the value that was read, as transactions, or I
     uint32_t unknown;
     bool initial;
 };
-void aion_value_writers_add(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version);
-void aion_value_writers_drop(struct iso_aion_shard *shard, const struct aion_key *key,
-                             const struct aion_entry *version);
-void aion_value_writers_add_nonversion(struct iso_aion_shard *shard, const struct aion_key *key,
-                                       const struct aion_entry *nonversion);
-void aion_value_writers_drop_nonversion(struct iso_aion_shard *shard, const struct aion_key *key,
-                                        const struct aion_entry *nonversion);
+void aion_value_writers_add(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *write,
+                            bool is_version);
+void aion_value_writers_drop(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *write,
+                             bool is_version);
 void aion_find_value_writers(struct iso_aion_shard *shard, struct aion_key *key, uint32_t reader,
                              const struct aion_observed *observed, struct aion_value_writers *found);
 

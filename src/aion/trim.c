@@ -79,7 +79,7 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
         }
         for (; count && left; version++, count--, left--) {
             if (key->cold)
-                aion_value_writers_drop(shard, key, version);
+                aion_value_writers_drop(shard, key, version, true);
             if (aion_value_is_entry(version->value))
                 aion_value_drop(shard, key, version->value);
             aion_transaction_drop_later(shard, version->transaction);
@@ -99,7 +99,7 @@ static void trim_nonversions(struct iso_aion_shard *shard, const struct aion_key
         const struct aion_entry *nonversion = aion_run_get(&shard->pool, nonversions, place);
         if (!nonversion || nonversion->time >= shard->time.floor || aion_is_unknown(nonversion))
             break;
-        aion_value_writers_drop_nonversion(shard, key, nonversion);
+        aion_value_writers_drop(shard, key, nonversion, false);
         aion_values_drop(&shard->values, nonversion->value);
         aion_transaction_drop_later(shard, nonversion->transaction);
     }

@@ -59,37 +59,21 @@ static void remove_writer(struct iso_aion_shard *shard, struct aion_run *writers
     shard->stats.steps++;
 }
 
-void aion_value_writers_add(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version)
+void aion_value_writers_add(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *write,
+                            bool is_version)
 {
     struct aion_run *writers = value_writers_of(shard, key);
-    struct aion_entry entry = entry_of(version, VERSION);
-    if (writers)
+    struct aion_entry entry = entry_of(write, is_version ? VERSION : class_of(write));
+    if (writers && (is_version || !aion_is_unknown(write)))
         add_writer(shard, writers, &entry);
 }
 
-void aion_value_writers_drop(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version)
+void aion_value_writers_drop(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *write,
+                             bool is_version)
 {
     struct aion_run *writers = value_writers_of(shard, key);
-    struct aion_entry entry = entry_of(version, VERSION);
-    if (writers)
-        remove_writer(shard, writers, &entry);
-}
-
-void aion_value_writers_add_nonversion(struct iso_aion_shard *shard, const struct aion_key *key,
-                                       const struct aion_entry *nonversion)
-{
-    struct aion_run *writers = value_writers_of(shard, key);
-    struct aion_entry entry = entry_of(nonversion, class_of(nonversion));
-    if (writers && !aion_is_unknown(nonversion))
-        add_writer(shard, writers, &entry);
-}
-
-void aion_value_writers_drop_nonversion(struct iso_aion_shard *shard, const struct aion_key *key,
-                                        const struct aion_entry *nonversion)
-{
-    struct aion_run *writers = value_writers_of(shard, key);
-    struct aion_entry entry = entry_of(nonversion, class_of(nonversion));
-    if (writers && !aion_is_unknown(nonversion))
+    struct aion_entry entry = entry_of(write, is_version ? VERSION : class_of(write));
+    if (writers && (is_version || !aion_is_unknown(write)))
         remove_writer(shard, writers, &entry);
 }
 

@@ -233,7 +233,7 @@ static inline void note_version(struct iso_aion_shard *shard, const struct aion_
     if (!key->cold)
         return;
     aion_crowd_add(shard, key, version);
-    aion_value_writers_add(shard, key, version);
+    aion_value_writers_add(shard, key, version, true);
 }
 
 static inline bool judges_overlaps(const struct iso_aion_shard *shard)
@@ -411,7 +411,7 @@ void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batc
     if (aion_run_full(&shard->pool, nonversions))
         aion_trim(shard, key);
     aion_run_insert(&shard->pool, nonversions, place_of_nonversion(shard, nonversions, &nonversion), &nonversion);
-    aion_value_writers_add_nonversion(shard, key, &nonversion);
+    aion_value_writers_add(shard, key, &nonversion, false);
     key->flags |= AION_KEY_CHANGED;
     if (status == ISO_UNKNOWN)
         aion_recheck_pending(shard, key, number);

@@ -208,6 +208,15 @@ static inline bool iso_json_element(struct iso_json *json)
     return true;
 }
 
+/* The elements of the array at the cursor, each by an expression that is false at an error; true: all were read. */
+#define ISO_JSON_EACH(json, read)                                                                                      \
+    ({                                                                                                                 \
+        bool fine_ = iso_json_enter_array(json);                                                                       \
+        while (fine_ && iso_json_element(json))                                                                        \
+            fine_ = (read);                                                                                            \
+        fine_ && (json)->code == ISO_JSON_FINE;                                                                        \
+    })
+
 /* Goes to the next member of the object entered last, and gives its name. */
 static inline bool iso_json_member(struct iso_json *json, struct iso_json_text *name)
 {

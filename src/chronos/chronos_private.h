@@ -167,6 +167,17 @@ static inline uint64_t chronos_bound(const struct iso_history *history, uint32_t
     return history->sts[transaction] + 1; /* at SER sts may be missing: 0 */
 }
 
+/* That of the transaction's first write of the key, which it writes. */
+static inline uint64_t chronos_first_write_bound(const struct iso_history *history, uint32_t transaction, uint32_t key)
+{
+    uint32_t o = history->first_operation[transaction];
+    if (!(history->flags[transaction] & ISO_OWN_TIMES))
+        return history->sts[transaction] + 1;
+    while (history->key[o] != key || !iso_kind_writes(history->kind[o]))
+        o++;
+    return chronos_bound(history, transaction, o);
+}
+
 /* Where the transaction's reads look, but for operations with a time of their own at SI. */
 static inline uint64_t chronos_read_bound(const struct chronos *check, uint32_t transaction)
 {

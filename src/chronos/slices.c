@@ -39,22 +39,14 @@ static uint32_t first_commit(const struct chronos *check, uint64_t bound)
 
 /* ---- looking back ---- */
 
-/* The exclusive bound of the transaction's first write of the key, which it writes. */
-static uint64_t first_write_bound(const struct iso_history *history, uint32_t transaction, uint32_t key)
-{
-    uint32_t o = history->first_operation[transaction];
-    while (history->key[o] != key || !iso_kind_writes(history->kind[o]))
-        o++;
-    return chronos_bound(history, transaction, o);
-}
-
 /* True if the transaction's version of the key comes before the other's: they have one cts or the other's is
  * later. */
 static bool comes_before(const struct iso_history *history, uint32_t transaction, uint32_t other, uint32_t key)
 {
     if (history->cts[transaction] != history->cts[other])
         return true;
-    uint64_t bound = first_write_bound(history, transaction, key), other_bound = first_write_bound(history, other, key);
+    uint64_t bound = chronos_first_write_bound(history, transaction, key),
+             other_bound = chronos_first_write_bound(history, other, key);
     if (bound != other_bound)
         return bound < other_bound;
     return iso_atom_compare(&history->atoms, history->tid[transaction], history->tid[other]) < 0;

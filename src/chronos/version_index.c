@@ -9,14 +9,6 @@
 
 /* ---- building ---- */
 
-static uint64_t first_write_bound(const struct iso_history *history, uint32_t transaction, uint32_t key)
-{
-    uint32_t o = history->first_operation[transaction];
-    while (history->key[o] != key || !iso_kind_writes(history->kind[o]))
-        o++;
-    return chronos_bound(history, transaction, o);
-}
-
 struct order {
     const struct iso_history *history;
     const struct chronos_version *versions;
@@ -35,8 +27,8 @@ static int by_order(const void *left, const void *right, void *context)
         return order->places[a->writer] < order->places[b->writer] ? -1 : 1;
     if (a->writer == b->writer)
         return 0;
-    uint64_t a_bound = first_write_bound(history, a->writer, order->key),
-             b_bound = first_write_bound(history, b->writer, order->key);
+    uint64_t a_bound = chronos_first_write_bound(history, a->writer, order->key),
+             b_bound = chronos_first_write_bound(history, b->writer, order->key);
     if (a_bound != b_bound)
         return a_bound < b_bound ? -1 : 1;
     return iso_atom_compare(&history->atoms, history->tid[a->writer], history->tid[b->writer]);

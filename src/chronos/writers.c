@@ -120,16 +120,6 @@ static int by_tid(const void *left, const void *right, void *context)
                             history->tid[*(const uint32_t *)right]);
 }
 
-static uint64_t first_bound(const struct iso_history *history, uint32_t transaction, uint32_t key)
-{
-    uint32_t o = history->first_operation[transaction];
-    if (!(history->flags[transaction] & ISO_OWN_TIMES))
-        return history->sts[transaction] + 1;
-    while (history->key[o] != key || !iso_kind_writes(history->kind[o]))
-        o++;
-    return chronos_bound(history, transaction, o);
-}
-
 /* cts, then the bound of the first write, then tid. */
 static int by_version(const void *left, const void *right, void *context)
 {
@@ -140,7 +130,8 @@ static int by_version(const void *left, const void *right, void *context)
         return 0;
     if (history->cts[a] != history->cts[b])
         return history->cts[a] < history->cts[b] ? -1 : 1;
-    uint64_t a_bound = first_bound(history, a, order->key), b_bound = first_bound(history, b, order->key);
+    uint64_t a_bound = chronos_first_write_bound(history, a, order->key),
+             b_bound = chronos_first_write_bound(history, b, order->key);
     if (a_bound != b_bound)
         return a_bound < b_bound ? -1 : 1;
     return by_tid(left, right, context);

@@ -292,17 +292,6 @@ static bool read_edge(struct reader *reader)
     return json->code == ISO_JSON_FINE;
 }
 
-static bool read_each(struct reader *reader, bool (*read)(struct reader *))
-{
-    if (!iso_json_enter_array(&reader->json))
-        return false;
-    while (iso_json_element(&reader->json)) {
-        if (!read(reader))
-            return false;
-    }
-    return reader->json.code == ISO_JSON_FINE;
-}
-
 static bool add_event(struct reader *reader)
 {
     uint32_t event;
@@ -402,7 +391,7 @@ static bool read_body(struct reader *reader)
         if (!mark(reader, body_members, 8, &name, &seen))
             fine = false;
         else if (!begun && iso_json_is(&name, "order"))
-            fine = read_each(reader, add_event);
+            fine = ISO_JSON_EACH(&reader->json, add_event(reader));
         else if (!begun && iso_json_is(&name, "finding"))
             fine = start_finding(reader);
         else if (!begun && iso_json_is(&name, "lemma"))
@@ -410,9 +399,9 @@ static bool read_body(struct reader *reader)
         else if (!begun && iso_json_is(&name, "saw"))
             fine = start_choice(reader);
         else if (reader->last_is_lemma && iso_json_is(&name, "literals"))
-            fine = read_each(reader, read_literal);
+            fine = ISO_JSON_EACH(&reader->json, read_literal(reader));
         else if (reader->last_is_lemma && iso_json_is(&name, "edges"))
-            fine = read_each(reader, read_edge);
+            fine = ISO_JSON_EACH(&reader->json, read_edge(reader));
         else if (begun && iso_json_is(&name, "read"))
             fine = read_subject(reader);
         else if (begun && iso_json_is(&name, "other"))

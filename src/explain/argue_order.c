@@ -5,10 +5,6 @@
 
 #include <string.h>
 
-struct edge {
-    uint32_t from, to, key;
-};
-
 /* The reader's read of the key: where its reads differ (rc), the one that returned what the writer left. */
 static uint32_t read_from(const struct iso_history *history, uint32_t writer, uint32_t reader, uint32_t key)
 {
@@ -30,70 +26,48 @@ static uint32_t write_that_was_read(const struct iso_history *history, uint32_t 
     return argue_last_write(history, writer, key);
 }
 
-static void put_read(struct iso_argument *argument, const struct edge *edge, const char *begin, const char *end)
+/* Why one comes before the other: `bare` where what they did to the key is not known, else `said` of two operations. */
+static void put_reason(struct iso_argument *argument, const struct iso_claim_edge *edge, const char *begin,
+                       const char *end, uint32_t first, uint32_t second, const char *bare, const char *said)
 {
-    const struct iso_history *history = argument->facts->history;
-    uint32_t read = read_from(history, edge->from, edge->to, edge->key);
-    uint32_t write = write_that_was_read(history, edge->from, edge->to, edge->key);
-    if (read == ISO_NONE || write == ISO_NONE)
-        argue_step(argument, "%s%T < %T, because %T wrote %k and %T read that%s.", begin, edge->from, edge->to,
-                   edge->from, edge->key, edge->to, end);
-    else
-        argue_step(argument, "%s%T < %T, because %T %W and %T %W%s.", begin, edge->from, edge->to, edge->from, write,
-                   edge->to, read, end);
-}
-
-static void put_write(struct iso_argument *argument, const struct edge *edge, const char *begin, const char *end)
-{
-    const struct iso_history *history = argument->facts->history;
-    uint32_t first = argue_last_write(history, edge->from, edge->key);
-    uint32_t second = argue_last_write(history, edge->to, edge->key);
     if (first == ISO_NONE || second == ISO_NONE)
-        argue_step(argument, "%s%T < %T, because %T wrote %k before %T did%s.", begin, edge->from, edge->to, edge->from,
-                   edge->key, edge->to, end);
+        argue_step(argument, bare, begin, edge->from, edge->to, edge->from, edge->key, edge->to, end);
     else
-        argue_step(argument, "%s%T < %T, because %T %W and %T %W, in that order%s.", begin, edge->from, edge->to,
-                   edge->from, first, edge->to, second, end);
+        argue_step(argument, said, begin, edge->from, edge->to, edge->from, first, edge->to, second, end);
 }
 
-static void put_anti(struct iso_argument *argument, const struct edge *edge, const char *begin, const char *end)
+static void put_edge(struct iso_argument *argument, const struct iso_claim_edge *edge, bool is_last)
 {
     const struct iso_history *history = argument->facts->history;
-    uint32_t read = argue_external_read(history, edge->from, edge->key);
-    uint32_t write = argue_last_write(history, edge->to, edge->key);
-    if (read == ISO_NONE || write == ISO_NONE)
-        argue_step(argument, "%s%T < %T, because %T read %k as it was before the write of %T%s.", begin, edge->from,
-                   edge->to, edge->from, edge->key, edge->to, end);
-    else
-        argue_step(argument, "%s%T < %T, because %T %W, and did not see that %T %W%s.", begin, edge->from, edge->to,
-                   edge->from, read, edge->to, write, end);
-}
-
-static void put_edge(struct iso_argument *argument, const struct iso_claim_edge *claimed, bool is_last)
-{
-    const struct iso_history *history = argument->facts->history;
-    struct edge edge = {claimed->from, claimed->to, claimed->key};
-    const char *begin = is_last ? "However, " : "", *end = is_last ? ": a contradiction" : "";
-    bool has_key = edge.key != ISO_NONE;
-    if (!strcmp(claimed->type, "wr") && has_key)
-        put_read(argument, &edge, begin, end);
-    else if (!strcmp(claimed->type, "ww") && has_key)
-        put_write(argument, &edge, begin, end);
-    else if (!strcmp(claimed->type, "rw") && has_key)
-        put_anti(argument, &edge, begin, end);
-    else if (!strcmp(claimed->type, "so"))
-        argue_step(argument, "%s%T < %T, because %T came before %T in session %A%s.", begin, edge.from, edge.to,
-                   edge.from, edge.to, history->session_atom[history->session[edge.from]], end);
-    else if (!strcmp(claimed->type, "rt"))
-        argue_step(argument, "%s%T < %T, because by their clients' clocks %T had ended when %T began%s.", begin,
-                   edge.from, edge.to, edge.from, edge.to, end);
+    const char *begin = is_last ? "However, " : "", *end = is_last ? ": a contradiction" : "", *type = edge->type;
+    uint32_t from = edge->from, to = edge->to, key = edge->key;
+    bool has_key = key != ISO_NONE;
+    if (!strcmp(type, "wr") && has_key)
+        put_reason(argument, edge, begin, end, write_that_was_read(history, from, to, key),
+                   read_from(history, from, to, key), "%s%T < %T, because %T wrote %k and %T read that%s.",
+                   "%s%T < %T, because %T %W and %T %W%s.");
+    else if (!strcmp(type, "ww") && has_key)
+        put_reason(argument, edge, begin, end, argue_last_write(history, from, key), argue_last_write(history, to, key),
+                   "%s%T < %T, because %T wrote %k before %T did%s.",
+                   "%s%T < %T, because %T %W and %T %W, in that order%s.");
+    else if (!strcmp(type, "rw") && has_key)
+        put_reason(argument, edge, begin, end, argue_external_read(history, from, key),
+                   argue_last_write(history, to, key),
+                   "%s%T < %T, because %T read %k as it was before the write of %T%s.",
+                   "%s%T < %T, because %T %W, and did not see that %T %W%s.");
+    else if (!strcmp(type, "so"))
+        argue_step(argument, "%s%T < %T, because %T came before %T in session %A%s.", begin, from, to, from, to,
+                   history->session_atom[history->session[from]], end);
+    else if (!strcmp(type, "rt"))
+        argue_step(argument, "%s%T < %T, because by their clients' clocks %T had ended when %T began%s.", begin, from,
+                   to, from, to, end);
     else
         argue_step(argument, "%s%T < %T, because %T comes first whichever of the possible writers was read%s.", begin,
-                   edge.from, edge.to, edge.from, end);
+                   from, to, from, end);
     if (has_key)
-        argue_edge(argument, edge.from, edge.to, claimed->type, "%s %k", claimed->type, edge.key);
+        argue_edge(argument, from, to, type, "%s %k", type, key);
     else
-        argue_edge(argument, edge.from, edge.to, claimed->type, "%s", claimed->type);
+        argue_edge(argument, from, to, type, "%s", type);
 }
 
 /* ---- at the weak levels ---- */

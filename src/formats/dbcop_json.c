@@ -69,17 +69,6 @@ static bool read_event(struct reader *reader)
     return json->code == ISO_JSON_FINE;
 }
 
-static bool read_events(struct reader *reader)
-{
-    if (!iso_json_enter_array(&reader->json))
-        return false;
-    while (iso_json_element(&reader->json)) {
-        if (!read_event(reader))
-            return false;
-    }
-    return reader->json.code == ISO_JSON_FINE;
-}
-
 static bool read_transaction(struct reader *reader, uint32_t session)
 {
     struct iso_json *json = &reader->json;
@@ -94,7 +83,7 @@ static bool read_transaction(struct reader *reader, uint32_t session)
     while (iso_json_member(json, &name)) {
         bool is_events = iso_json_is(&name, "events");
         events |= is_events;
-        if (!(is_events                         ? read_events(reader)
+        if (!(is_events                         ? ISO_JSON_EACH(json, read_event(reader))
               : iso_json_is(&name, "committed") ? iso_json_boolean(json, &committed)
                                                 : iso_json_skip(json)))
             return false;

@@ -115,13 +115,7 @@ static bool read_records(struct reader *reader)
 {
     if (!iso_json_element(&reader->json))
         return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1, "a list of records");
-    if (!iso_json_enter_array(&reader->json))
-        return false;
-    while (iso_json_element(&reader->json)) {
-        if (!read_record(reader))
-            return false;
-    }
-    return reader->json.code == ISO_JSON_FINE;
+    return ISO_JSON_EACH(&reader->json, read_record(reader));
 }
 
 /* The first key that is not before the bound. */
@@ -187,17 +181,6 @@ static bool read_operation(struct reader *reader)
     return iso_json_fail(json, ISO_JSON_UNEXPECTED, at, "an operation \"r\", \"w\", \"d\", \"i\" or \"range\"");
 }
 
-static bool read_value(struct reader *reader)
-{
-    if (!iso_json_enter_array(&reader->json))
-        return false;
-    while (iso_json_element(&reader->json)) {
-        if (!read_operation(reader))
-            return false;
-    }
-    return reader->json.code == ISO_JSON_FINE;
-}
-
 static bool read_line(struct reader *reader, size_t length)
 {
     struct iso_json *json = &reader->json;
@@ -210,7 +193,7 @@ static bool read_line(struct reader *reader, size_t length)
     while (iso_json_member(json, &name)) {
         bool is_value = iso_json_is(&name, "value");
         value |= is_value;
-        if (!(is_value                          ? read_value(reader)
+        if (!(is_value                          ? ISO_JSON_EACH(json, read_operation(reader))
               : iso_json_is(&name, "isInitial") ? iso_json_boolean(json, &reader->initial_line)
                                                 : iso_json_skip(json)))
             return false;

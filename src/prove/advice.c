@@ -256,7 +256,7 @@ static bool helps(struct search *search, const struct kept *kept, struct iso_pro
     return holds;
 }
 
-static bool next_choice(uint32_t *chosen, uint32_t count, uint32_t all)
+bool iso_prove_next_choice(uint32_t *chosen, uint32_t count, uint32_t all)
 {
     for (uint32_t i = count; i-- > 0;)
         if (chosen[i] + (count - i) < all) {
@@ -287,7 +287,7 @@ static void advise_level(struct search *search, const struct iso_prove_options *
             advice->found = helps(search, &kept, left, chosen, size, level);
             for (uint32_t i = 0; advice->found && i < size; i++)
                 advice->remedies[advice->count++] = search->list[chosen[i]];
-        } while (!advice->found && next_choice(chosen, size, search->count));
+        } while (!advice->found && iso_prove_next_choice(chosen, size, search->count));
     }
     iso_free(kept.steps);
     iso_free(kept.blocks);

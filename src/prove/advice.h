@@ -32,6 +32,9 @@ enum iso_status iso_prove_advise(struct iso_prove_program *program, const struct
                                  const struct iso_prove_result *result,
                                  struct iso_prove_advice advice[ISO_PROVE_LEVELS], struct iso_error *error);
 
+/* The next `count` of `all` numbers, in their order; false: those were the last. */
+bool iso_prove_next_choice(uint32_t *chosen, uint32_t count, uint32_t all);
+
 /* "at rc: lock seats in book, before booking.iso:5:27", a line for each level. */
 void iso_prove_put_advice(const struct iso_prove_program *program, const struct iso_prove_result *result,
                           const struct iso_prove_advice advice[ISO_PROVE_LEVELS], struct iso_text *text);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "prove/advice.h"
 #include "prove_sql/read.h"
 
 enum {
@@ -364,18 +365,6 @@ static bool helps(struct search *search, const uint32_t *chosen, uint32_t count,
     return yes;
 }
 
-static bool next_choice(uint32_t *chosen, uint32_t count, uint32_t all)
-{
-    for (uint32_t i = count; i-- > 0;)
-        if (chosen[i] + (count - i) < all) {
-            chosen[i]++;
-            for (uint32_t j = i + 1; j < count; j++)
-                chosen[j] = chosen[j - 1] + 1;
-            return true;
-        }
-    return false;
-}
-
 /* The smallest set of one kind of at most so many; how many they are, or 0. */
 static uint32_t find(struct search *search, enum kind kind, uint32_t most, enum iso_prove_level level, uint32_t *found)
 {
@@ -393,7 +382,7 @@ static uint32_t find(struct search *search, enum kind kind, uint32_t most, enum 
             for (uint32_t i = 0; i < size; i++)
                 found[i] = of[places[i]];
             yes = helps(search, found, size, level);
-        } while (!yes && ++tried < TRIES && !search->timeout && next_choice(places, size, all));
+        } while (!yes && ++tried < TRIES && !search->timeout && iso_prove_next_choice(places, size, all));
     }
     iso_free(of);
     return yes ? size - 1 : 0;

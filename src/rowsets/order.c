@@ -57,16 +57,25 @@ static const struct rowsets_row *row_at(const struct iso_rowsets *engine, const 
     return &engine->store.rows[table->chunks[chunk].rows[at]];
 }
 
+/* The first place whose row `comes_before`, an expression in `row_`, is not true of: in the last chunk that begins with one
+ * of which it `begins_before`. */
+#define FIND_PLACE(engine, table, begins_before, comes_before)                                                         \
+    ({                                                                                                                 \
+        const struct rowsets_row *row_;                                                                                \
+        uint32_t low_ = 0, high_ = (table)->chunk_count, chunk_, at_ = 0;                                              \
+        ISO_BISECT(low_, high_, middle_, (row_ = row_at(engine, table, middle_, 0), begins_before));                   \
+        chunk_ = low_ ? low_ - 1 : 0;                                                                                  \
+        high_ = (table)->chunk_count ? (table)->chunks[chunk_].count : 0;                                              \
+        ISO_BISECT(at_, high_, middle_, (row_ = row_at(engine, table, chunk_, middle_), comes_before));                \
+        (struct rowsets_place){chunk_, at_};                                                                           \
+    })
+
 /* Where the row stands, or would: in the last chunk that begins at or before it. */
 static struct rowsets_place place_of(const struct iso_rowsets *engine, const struct rowsets_table *table,
                                      const struct rowsets_row *row)
 {
-    uint32_t low = 0, high = table->chunk_count, chunk, at = 0;
-    ISO_BISECT(low, high, middle, rowsets_compare_rows(engine, row_at(engine, table, middle, 0), row) <= 0);
-    chunk = low ? low - 1 : 0;
-    high = table->chunk_count ? table->chunks[chunk].count : 0;
-    ISO_BISECT(at, high, middle, rowsets_compare_rows(engine, row_at(engine, table, chunk, middle), row) < 0);
-    return (struct rowsets_place){chunk, at};
+    return FIND_PLACE(engine, table, rowsets_compare_rows(engine, row_, row) <= 0,
+                      rowsets_compare_rows(engine, row_, row) < 0);
 }
 
 static void insert_chunk(struct rowsets_table *table, uint32_t at)
@@ -202,13 +211,8 @@ static int compare_with(const struct iso_rowsets *engine, const struct rowsets_r
 static struct rowsets_place place_at(const struct iso_rowsets *engine, const struct rowsets_table *table,
                                      const struct iso_bound *bound, uint32_t count, bool behind)
 {
-    uint32_t low = 0, high = table->chunk_count, chunk, at = 0;
-    ISO_BISECT(low, high, middle, compare_with(engine, row_at(engine, table, middle, 0), bound, count) < (int)behind);
-    chunk = low ? low - 1 : 0;
-    high = table->chunk_count ? table->chunks[chunk].count : 0;
-    ISO_BISECT(at, high, middle,
-               compare_with(engine, row_at(engine, table, chunk, middle), bound, count) < (int)behind);
-    return (struct rowsets_place){chunk, at};
+    return FIND_PLACE(engine, table, compare_with(engine, row_, bound, count) < (int)behind,
+                      compare_with(engine, row_, bound, count) < (int)behind);
 }
 
 void rowsets_order_narrow(const struct iso_rowsets *engine, const struct rowsets_table *table,
@@ -233,12 +237,8 @@ static int compare_plain(const struct iso_rowsets *engine, const struct rowsets_
 static struct rowsets_place plain_place(const struct iso_rowsets *engine, const struct rowsets_table *table,
                                         iso_atom bound, bool behind)
 {
-    uint32_t low = 0, high = table->chunk_count, chunk, at = 0;
-    ISO_BISECT(low, high, middle, compare_plain(engine, row_at(engine, table, middle, 0), bound) < (int)behind);
-    chunk = low ? low - 1 : 0;
-    high = table->chunk_count ? table->chunks[chunk].count : 0;
-    ISO_BISECT(at, high, middle, compare_plain(engine, row_at(engine, table, chunk, middle), bound) < (int)behind);
-    return (struct rowsets_place){chunk, at};
+    return FIND_PLACE(engine, table, compare_plain(engine, row_, bound) < (int)behind,
+                      compare_plain(engine, row_, bound) < (int)behind);
 }
 
 void rowsets_order_narrow_plain(const struct iso_rowsets *engine, const struct rowsets_table *table, iso_atom from,

@@ -26,33 +26,25 @@ void iso_verdict_release(struct iso_verdict *verdict)
     memset(verdict, 0, sizeof *verdict);
 }
 
-static int compare_keys(const struct iso_history *history, uint32_t left, uint32_t right)
+/* Keys, or transactions, by their names; none comes first. */
+static int compare_named(const struct iso_history *history, const iso_atom *names, uint32_t left, uint32_t right)
 {
     if (left == right)
         return 0;
     if (left == ISO_NONE || right == ISO_NONE)
         return left == ISO_NONE ? -1 : 1;
-    return iso_atom_compare(&history->atoms, history->key_atom[left], history->key_atom[right]);
-}
-
-static int compare_transactions(const struct iso_history *history, uint32_t left, uint32_t right)
-{
-    if (left == right)
-        return 0;
-    if (left == ISO_NONE || right == ISO_NONE)
-        return left == ISO_NONE ? -1 : 1;
-    return iso_atom_compare(&history->atoms, history->tid[left], history->tid[right]);
+    return iso_atom_compare(&history->atoms, names[left], names[right]);
 }
 
 int iso_violation_compare(const struct iso_history *history, const struct iso_violation *left,
                           const struct iso_violation *right)
 {
-    int order = compare_transactions(history, left->transaction, right->transaction);
+    int order = compare_named(history, history->tid, left->transaction, right->transaction);
     if (!order && left->axiom != right->axiom)
         order = left->axiom < right->axiom ? -1 : 1;
     if (!order)
-        order = compare_keys(history, left->key, right->key);
-    return order ? order : compare_transactions(history, left->other, right->other);
+        order = compare_named(history, history->key_atom, left->key, right->key);
+    return order ? order : compare_named(history, history->tid, left->other, right->other);
 }
 
 static bool comes_before(const struct iso_verdict *verdict, const struct iso_violation *left,
