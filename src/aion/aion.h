@@ -300,12 +300,17 @@ struct iso_aion_stats {
 void iso_aion_stats(const struct iso_aion *engine, struct iso_aion_stats *stats);
 
 /* Reads of committed transactions that are not final. Goes over all keys and pending verdicts. */
+struct iso_aion_oldest {
+    uint64_t since, origin; /* when the transaction arrived, and where it stands; since UINT64_MAX: none waits */
+};
 struct iso_aion_waiting {
+    uint64_t now;
     uint64_t transactions; /* that were overtaken, with all their reads (settle_ms) */
     uint64_t reads;        /* theirs, those above the watermark, those before their deadline */
     uint64_t for_outcome;  /* reads that may see a transaction of unknown outcome */
     uint64_t for_initial;  /* reads of what stood there before the stream, which nobody has reported yet */
-    uint64_t oldest_ms;    /* since the first of `reads` arrived, but for those that were overtaken */
+    struct iso_aion_oldest read, outcome,
+        initial; /* the first of `reads`, but for those that were overtaken; and of these */
 };
 void iso_aion_count_waiting(const struct iso_aion *engine, struct iso_aion_waiting *waiting);
 

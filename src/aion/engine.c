@@ -471,15 +471,15 @@ void iso_aion_end(struct iso_aion *engine, uint64_t now)
 
 void iso_aion_count_waiting(const struct iso_aion *engine, struct iso_aion_waiting *waiting)
 {
-    uint64_t expired = engine->time.expired ? aion_above(engine->time.expired) : 0, since = UINT64_MAX;
+    uint64_t expired = engine->time.expired ? aion_above(engine->time.expired) : 0;
     uint64_t bound = engine->time.limit > expired ? engine->time.limit : expired;
-    *waiting = (struct iso_aion_waiting){.transactions = aion_reorder_queue_count(&engine->reorder.queue)};
-    for (uint32_t s = 0; s < engine->shards.count; s++) {
-        uint64_t own = iso_aion_shard_waits_since(engine->shards.list[s], bound);
-        since = own < since ? own : since;
+    *waiting = (struct iso_aion_waiting){.transactions = aion_reorder_queue_count(&engine->reorder.queue),
+                                         .read.since = UINT64_MAX,
+                                         .outcome.since = UINT64_MAX,
+                                         .initial.since = UINT64_MAX,
+                                         .now = engine->time.now};
+    for (uint32_t s = 0; s < engine->shards.count; s++)
         iso_aion_shard_count_waiting(engine->shards.list[s], bound, waiting);
-    }
-    waiting->oldest_ms = less(engine->time.now, since);
 }
 
 void iso_aion_stats(const struct iso_aion *engine, struct iso_aion_stats *stats)

@@ -282,14 +282,12 @@ void iso_aion_shard_count_waiting(const struct iso_aion_shard *shard, uint64_t b
         if (!(key->flags & AION_KEY_FREE) && key->reads.count && key->last_read > bound)
             waiting->reads += reads_above(shard, key, bound);
     }
+    for (uint32_t i = 0; i < shard->readers.count; i++) {
+        if (shard->readers.list[i].bound <= bound)
+            continue;
+        aion_note_oldest(&waiting->read, &shard->transactions.list[shard->readers.list[i].transaction]);
+        break; /* they stand as they arrived */
+    }
     aion_pending_count_waiting(shard, bound, waiting);
     aion_reorder_count_waiting(shard, waiting);
-}
-
-uint64_t iso_aion_shard_waits_since(const struct iso_aion_shard *shard, uint64_t bound)
-{
-    for (uint32_t i = 0; i < shard->readers.count; i++)
-        if (shard->readers.list[i].bound > bound)
-            return shard->transactions.list[shard->readers.list[i].transaction].arrival;
-    return UINT64_MAX;
 }

@@ -482,8 +482,11 @@ void aion_pending_count_waiting(const struct iso_aion_shard *shard, uint64_t bou
                 continue; /* stands among the key's reads */
             if (subject->bound > bound)
                 waiting->reads++;
-            else if (subject->waiting && observed->state == AION_HELD)
-                *(subject->initial ? &waiting->for_initial : &waiting->for_outcome) += 1;
+            if (subject->bound > bound || !subject->waiting || observed->state != AION_HELD)
+                continue;
+            *(subject->initial ? &waiting->for_initial : &waiting->for_outcome) += 1;
+            aion_note_oldest(subject->initial ? &waiting->initial : &waiting->outcome,
+                             &shard->transactions.list[subject->transaction]);
         }
     }
 }

@@ -128,9 +128,6 @@ iso_atom iso_aion_shard_key_atom(const struct iso_aion_shard *shard, uint32_t ke
 /* Adds the reads that wait where `bound` has been reached. */
 void iso_aion_shard_count_waiting(const struct iso_aion_shard *shard, uint64_t bound, struct iso_aion_waiting *waiting);
 
-/* When the first of them arrived, those in front of the shard apart; UINT64_MAX: there are none. */
-uint64_t iso_aion_shard_waits_since(const struct iso_aion_shard *shard, uint64_t bound);
-
 /* shard_validate.c: asserts that the shard is whole; nothing is in flight. How many entries that looks at. */
 void aion_shard_validate(const struct iso_aion_shard *shard);
 uint64_t aion_shard_size(const struct iso_aion_shard *shard);

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aion/aion.h"
+
 /* A transaction: one cache line, as long as a version, a non-version write, a pending verdict or, until the watermark
  * has passed it (see `readers`), a read names it. */
 struct aion_transaction {
@@ -14,6 +16,12 @@ struct aion_transaction {
     uint32_t flags;
     uint64_t unused[2];
 };
+
+static inline void aion_note_oldest(struct iso_aion_oldest *oldest, const struct aion_transaction *transaction)
+{
+    if (transaction->arrival < oldest->since)
+        *oldest = (struct iso_aion_oldest){transaction->arrival, transaction->origin};
+}
 
 enum { AION_LEAVING = 32 };
 

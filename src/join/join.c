@@ -1,5 +1,6 @@
 /* The join from outside: events in, batches, watermarks, patience, the end. */
 #include <assert.h>
+#include <stdio.h>
 
 #include "base/memory.h"
 #include "history/index.h"
@@ -348,6 +349,7 @@ void iso_join_drained(struct iso_join *join)
 void iso_join_count_waiting(const struct iso_join *join, struct iso_join_stats *stats)
 {
     stats->waiting_row_events = stats->waiting_reads = stats->waiting_aborted = stats->oldest_record_ms = 0;
+    stats->oldest_record = UINT64_MAX;
     for (uint32_t i = 0; i < join->open.count; i++)
         if (join->open.list[i].identity.tag)
             stats->waiting_row_events += join_messages_of(&join->open.list[i]);
@@ -355,8 +357,10 @@ void iso_join_count_waiting(const struct iso_join *join, struct iso_join_stats *
         const struct join_record *record = &join->records.list[i];
         stats->waiting_reads += record->reads;
         stats->waiting_aborted += record->status == ISO_ABORTED;
-        if (record->status != ISO_ABORTED && !stats->oldest_record_ms)
-            stats->oldest_record_ms = join->progress.now - record->arrived;
+        if (record->status == ISO_ABORTED || stats->oldest_record != UINT64_MAX)
+            continue;
+        stats->oldest_record_ms = join->progress.now - record->arrived;
+        stats->oldest_record = record->origin;
     }
     stats->waiting_reads += join->log.reads;
 }
@@ -374,4 +378,20 @@ void iso_join_stats(const struct iso_join *join, struct iso_join_stats *stats)
     stats->waiting_rows = join->rows.in_use;
     stats->oldest_ms =
         join->open.oldest == ISO_NONE ? 0 : join->progress.now - join->open.list[join->open.oldest].arrived;
+    stats->oldest_row = UINT64_MAX;
+    if (join->open.oldest != ISO_NONE && join->open.list[join->open.oldest].rows.count)
+        stats->oldest_row = join->rows.list[join->open.list[join->open.oldest].rows.first].origin;
+}
+
+void iso_join_open_table(const struct iso_join *join, char *name, size_t size)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    for (uint32_t i = 0; i < join->tables.count; i++) {
+        if (join->tables.list[i].start != JOIN_START_ROWS || !join_start_is_open(join, i))
+            continue;
+        const char *text = iso_atom_text(&join->keys.names.atoms, join->tables.list[i].name, buffer, &length);
+        snprintf(name, size, "%.*s", (int)length, text);
+        return;
+    }
 }

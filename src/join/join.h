@@ -198,6 +198,7 @@ struct iso_join_stats {
     uint64_t probe_reads;
     uint64_t waiting_transactions, waiting_records, waiting_rows, oldest_ms; /* now */
     uint64_t waiting_row_events, waiting_reads; /* the same, counted one by one: iso_join_count_waiting */
+    uint64_t oldest_record, oldest_row;         /* where these stand; UINT64_MAX: there is none */
     uint64_t oldest_record_ms;                  /* of those that are not of aborted transactions; as the two before */
     uint64_t open_tables;                       /* now: of their first snapshot rows came, and not the last one */
     bool start_complete, start_known; /* nothing of the state before the stream will arrive; a snapshot said it */
@@ -319,6 +320,8 @@ struct iso_join_commit {
 bool iso_join_commit(const struct iso_join *join, uint64_t cts, struct iso_join_commit *commit);
 
 /* Fills in what waits by going over all of it. */
+/* A table of which the first snapshot is not whole (`open_tables`). */
+void iso_join_open_table(const struct iso_join *join, char *name, size_t size);
 void iso_join_count_waiting(const struct iso_join *join, struct iso_join_stats *stats);
 
 /* The first table from `number` on of which operations were left out; false: there are no more. The name is the

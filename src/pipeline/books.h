@@ -67,7 +67,10 @@ struct iso_books {
         uint64_t beyond;            /* reads that differ from what came, for what did not (pipeline/lost.c) */
         uint64_t of_records, total; /* reads of those records; all of these */
         uint64_t lines;             /* of verdicts, for who takes them; the caller adds it, to the total, too */
-        uint64_t records_ms, rows_ms, reads_ms; /* how long the oldest of these has waited */
+        struct iso_books_oldest {
+            uint64_t ms, origin; /* for how long, and where it stands; UINT64_MAX: not known, or none waits */
+        } record, row, read, outcome, snapshot; /* the oldest of these */
+        char table[120];                        /* one of `tables` */
     } waiting;
 };
 

@@ -138,6 +138,13 @@ static void open_reads(const struct opening *opening)
 
 /* ---- what waits ---- */
 
+static struct iso_books_oldest oldest_of(const struct iso_aion_waiting *engine, const struct iso_aion_oldest *oldest)
+{
+    if (oldest->since == UINT64_MAX)
+        return (struct iso_books_oldest){0, UINT64_MAX};
+    return (struct iso_books_oldest){engine->now > oldest->since ? engine->now - oldest->since : 0, oldest->origin};
+}
+
 static void open_waiting(const struct opening *opening)
 {
     struct iso_books_waiting *waiting = &opening->books->waiting;
@@ -155,10 +162,14 @@ static void open_waiting(const struct opening *opening)
         .tables = opening->join->open_tables,
         .beyond = opening->pipeline->stats.beyond,
         .of_records = opening->join->waiting_reads,
-        .records_ms = opening->join->oldest_record_ms,
-        .rows_ms = opening->join->oldest_ms,
-        .reads_ms = engine.oldest_ms,
+        .record = {opening->join->oldest_record_ms, opening->join->oldest_record},
+        .row = {opening->join->oldest_ms, opening->join->oldest_row},
+        .read = oldest_of(&engine, &engine.read),
+        .outcome = oldest_of(&engine, &engine.outcome),
+        .snapshot = oldest_of(&engine, &engine.initial),
     };
+    if (waiting->tables)
+        iso_join_open_table(opening->pipeline->join, waiting->table, sizeof waiting->table);
     waiting->total = waiting->records + waiting->rows + waiting->overtaken + waiting->reads + waiting->for_outcome +
                      waiting->for_snapshot + waiting->for_schema + waiting->queries + waiting->beyond + waiting->tables;
 }

@@ -92,6 +92,7 @@ void app_status_close(struct app_status *status)
     iso_web_free(status->web);
     iso_metrics_release(&status->metrics);
     iso_text_release(&status->words);
+    iso_text_release(&status->waits);
     app_notes_release(&status->notes);
     iso_free(status->places.list);
 }
@@ -199,10 +200,11 @@ void app_status_publish(struct app_status *status, uint64_t silence, uint64_t no
         return;
     open_books(status, now);
     status_put_words(status);
+    status_put_waits(status);
     take_notes(status);
     if (!trouble)
         trouble = status_find_trouble(status, now, text, sizeof text);
     status_fill_metrics(status, !trouble);
     iso_web_publish(status->web, &status->metrics, true, trouble, status->words.used ? status->words.bytes : NULL,
-                    status->notes.text.bytes);
+                    status->waits.bytes, status->notes.text.bytes);
 }

@@ -38,6 +38,7 @@ struct app_status {
     struct app_waiting waiting;
     struct app_notes notes;
     struct iso_text words; /* what waits */
+    struct iso_text waits; /* the same class by class, a JSON list */
 };
 
 /* All sources are open. `server->listen` NULL: no server; its lines are explained here. Says where it listens. */

@@ -52,13 +52,13 @@ static void put_books(struct app_status *status)
 
 static void put_waiting(struct app_status *status)
 {
-    const char *name;
-    uint64_t waits, oldest;
-    for (unsigned i = 0; app_waiting_class(&status->books.content, i, &name, &waits, &oldest); i++)
-        iso_metrics_count(&status->metrics, ISO_METRIC_WAITING, name, NULL, waits);
-    for (unsigned i = 0; app_waiting_class(&status->books.content, i, &name, &waits, &oldest); i++)
-        if (oldest != UINT64_MAX)
-            iso_metrics_real(&status->metrics, ISO_METRIC_WAITING_OLDEST, name, NULL, (double)oldest / 1000);
+    struct app_waiting_class class;
+    for (unsigned i = 0; app_waiting_class(&status->books.content, i, &class); i++)
+        iso_metrics_count(&status->metrics, ISO_METRIC_WAITING, class.name, NULL, class.count);
+    for (unsigned i = 0; app_waiting_class(&status->books.content, i, &class); i++)
+        if (class.oldest.ms != UINT64_MAX)
+            iso_metrics_real(&status->metrics, ISO_METRIC_WAITING_OLDEST, class.name, NULL,
+                             (double)class.oldest.ms / 1000);
     put_real(status, ISO_METRIC_UNSETTLED, (double)status->waiting.unsettled / 1000);
     put_real(status, ISO_METRIC_UNSETTLED_BOUND, (double)status_unsettled_bound(status) / 1000);
 }

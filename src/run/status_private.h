@@ -16,6 +16,8 @@ void status_fill_metrics(struct app_status *status, bool is_ready);
 uint64_t status_unsettled_bound(const struct app_status *status);
 /* What waits, since when, and for whom: into status->words. */
 void status_put_words(struct app_status *status);
+/* Each class of it, for what it waits, its oldest, and when it will be final, as a JSON list: into status->waits. */
+void status_put_waits(struct app_status *status);
 /* What stands in the way, in `text`, beside brokers and of brokers; NULL: nothing. `silence`: a broker's. */
 const char *status_find_trouble(const struct app_status *status, uint64_t now, char *text, size_t size);
 const char *status_find_broker_trouble(const struct app_status *status, uint64_t silence, char *text, size_t size);

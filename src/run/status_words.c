@@ -1,6 +1,7 @@
 /* What waits and for whom, and what stands in the way, in words. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "run/status_private.h"
 
@@ -54,6 +55,40 @@ void status_put_words(struct app_status *status)
         put_holders(status, text);
     if (text->used)
         iso_text_put_bytes(text, "", 1);
+}
+
+/* Where the oldest of them stands, or what it is called. */
+static void put_example(const struct app_status *status, const struct app_waiting_class *class, struct iso_text *text)
+{
+    char place[ISO_PIPELINE_LOCATION];
+    const char *table = status->books.content.waiting.table;
+    if (!strcmp(class->name, "tables")) {
+        iso_text_put(text, ",\"example\":");
+        iso_text_put_string(text, table, strlen(table));
+    }
+    if (class->oldest.ms == UINT64_MAX || class->oldest.origin == UINT64_MAX)
+        return;
+    iso_pipeline_location(status->stream->pipeline, class->oldest.origin, place, sizeof place);
+    iso_text_put(text, ",\"example\":");
+    iso_text_put_string(text, place, strlen(place));
+    iso_text_format(text, ",\"seconds\":%.3f", (double)class->oldest.ms / 1000);
+}
+
+void status_put_waits(struct app_status *status)
+{
+    struct iso_text *text = &status->waits;
+    struct app_waiting_class class;
+    text->used = 0;
+    iso_text_put(text, "[");
+    for (unsigned i = 0; app_waiting_class(&status->books.content, i, &class); i++) {
+        if (!class.count)
+            continue;
+        iso_text_format(text, "%s{\"class\":\"%s\",\"count\":%" PRIu64 ",\"for\":\"%s\",\"final\":\"%s\"",
+                        text->used > 1 ? "," : "", class.name, class.count, class.what, class.final);
+        put_example(status, &class, text);
+        iso_text_put(text, "}");
+    }
+    iso_text_put_bytes(text, "]", 2);
 }
 
 /* What stands in the way beside brokers; NULL: nothing. */

@@ -27,7 +27,7 @@ void app_waiting_look(struct app_waiting *waiting, const struct iso_books *books
     uint64_t progress[] = {came[ISO_UNIT_ROWS] - books->of[ISO_UNIT_ROWS][ISO_BOOK_WAITING],
                            came[ISO_UNIT_RECORDS] - books->of[ISO_UNIT_RECORDS][ISO_BOOK_WAITING], watermark};
     uint64_t count[] = {what->rows, what->records, what->reads};
-    uint64_t age[] = {what->rows_ms, what->records_ms, what->reads_ms};
+    uint64_t age[] = {what->row.ms, what->record.ms, what->read.ms};
     if (messages != waiting->messages)
         waiting->input = now;
     waiting->messages = messages;
@@ -48,24 +48,32 @@ void app_waiting_note_changes(struct app_waiting *waiting, uint64_t changes, uin
     waiting->changes = changes;
 }
 
-bool app_waiting_class(const struct iso_books *books, unsigned number, const char **name, uint64_t *count,
-                       uint64_t *oldest_ms)
+bool app_waiting_class(const struct iso_books *books, unsigned number, struct app_waiting_class *class)
 {
+    static const char in_time[] =
+        "when the watermark has passed it: within --grace, --idle-timeout or --finality-timeout";
     const struct iso_books_waiting *what = &books->waiting;
-    const struct {
-        const char *name;
-        uint64_t count, oldest_ms;
-    } classes[] = {
-        {"records", what->records, what->records_ms}, {"rows", what->rows, what->rows_ms},
-        {"reads", what->reads, what->reads_ms},       {"overtaken", what->overtaken, UINT64_MAX},
-        {"outcome", what->for_outcome, UINT64_MAX},   {"snapshot", what->for_snapshot, UINT64_MAX},
-        {"order", what->for_order, UINT64_MAX},       {"schema", what->for_schema, UINT64_MAX},
+    const struct iso_books_oldest unknown = {UINT64_MAX, UINT64_MAX};
+    const struct app_waiting_class classes[] = {
+        {"records", what->records, what->record, "rows of the change stream, or a watermark",
+         "once the change stream was read past its commit; without rows after --grace"},
+        {"rows", what->rows, what->row, "the rest of the transaction, or its client's record",
+         "with both; without a record after --grace"},
+        {"reads", what->reads, what->read, "a watermark", in_time},
+        {"overtaken", what->overtaken, unknown, "transactions that it overtook", "within --settle"},
+        {"outcome", what->for_outcome, what->outcome, "the outcome of a transaction that may have written what it saw",
+         "when a record or the change stream says what became of that one, else at the end"},
+        {"snapshot", what->for_snapshot, what->snapshot, "the end of the connector's first snapshot",
+         "once that has ended, and each partition was read to where it stood then"},
+        {"order", what->for_order, unknown, "an order of all transactions", "at the end"},
+        {"schema", what->for_schema, unknown, "word that its table was not truncated",
+         "once the change stream was read past its snapshot"},
+        {"queries", what->queries, unknown, "a watermark, or the outcome of a transaction", in_time},
+        {"tables", what->tables, unknown, "the rest of the connector's first snapshot", "with its last row"},
     };
     if (number >= sizeof classes / sizeof *classes)
         return false;
-    *name = classes[number].name;
-    *count = classes[number].count;
-    *oldest_ms = classes[number].oldest_ms;
+    *class = classes[number];
     return true;
 }
 
@@ -77,6 +85,6 @@ uint64_t app_waiting_on_inputs(const struct iso_books *books)
 uint64_t app_waiting_oldest(const struct iso_books *books)
 {
     const struct iso_books_waiting *what = &books->waiting;
-    uint64_t most = what->rows_ms > what->records_ms ? what->rows_ms : what->records_ms;
-    return what->reads_ms > most ? what->reads_ms : most;
+    uint64_t most = what->row.ms > what->record.ms ? what->row.ms : what->record.ms;
+    return what->read.ms > most ? what->read.ms : most;
 }

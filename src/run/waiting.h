@@ -31,10 +31,16 @@ void app_waiting_look(struct app_waiting *waiting, const struct iso_books *books
 /* Change streams were read up to these offsets, added up. */
 void app_waiting_note_changes(struct app_waiting *waiting, uint64_t changes, uint64_t now);
 
-/* An item of isochron_waiting: its class, how many, and for how long the oldest has waited (UINT64_MAX: not known);
- * false: there are no more. */
-bool app_waiting_class(const struct iso_books *books, unsigned number, const char **name, uint64_t *count,
-                       uint64_t *oldest_ms);
+/* An item of isochron_waiting: how many, the oldest of them (ms UINT64_MAX: not known), for what each waits, and when that
+ * will be. */
+struct app_waiting_class {
+    const char *name;
+    uint64_t count;
+    struct iso_books_oldest oldest;
+    const char *what, *final;
+};
+bool app_waiting_class(const struct iso_books *books, unsigned number,
+                       struct app_waiting_class *class); /* false: no more */
 
 /* How much of it waits for what inputs are to say. */
 uint64_t app_waiting_on_inputs(const struct iso_books *books);

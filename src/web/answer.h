@@ -42,6 +42,7 @@ struct iso_web_state {
     uint64_t published;   /* milliseconds; 0: never */
     char trouble[512];    /* what stands in the way; empty: nothing */
     char waiting[512];    /* what waits, in words; empty: nothing */
+    char waits[4096];     /* the same class by class, a JSON list */
     char notes[8192];     /* what else is to be known, a line each; empty: nothing */
     bool ready;           /* it reads */
     uint64_t lines_added; /* the number of the newest line */

@@ -296,7 +296,7 @@ static void publish_words(char *into, size_t size, const char *words)
 }
 
 void iso_web_publish(struct iso_web *web, struct iso_metrics *metrics, bool ready, const char *trouble,
-                     const char *waiting, const char *notes)
+                     const char *waiting, const char *waits, const char *notes)
 {
     pthread_mutex_lock(&web->lock);
     struct iso_metrics old = web->state.metrics;
@@ -305,6 +305,8 @@ void iso_web_publish(struct iso_web *web, struct iso_metrics *metrics, bool read
     web->state.ready = ready;
     publish_words(web->state.trouble, sizeof web->state.trouble, trouble);
     publish_words(web->state.waiting, sizeof web->state.waiting, waiting);
+    snprintf(web->state.waits, sizeof web->state.waits, "%s",
+             waits && strlen(waits) < sizeof web->state.waits ? waits : "[]");
     publish_words(web->state.notes, sizeof web->state.notes, notes);
     pthread_mutex_unlock(&web->lock);
     iso_metrics_clear(&old);

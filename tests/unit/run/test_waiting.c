@@ -8,7 +8,7 @@ enum { SECOND = 1000 };
 /* `rows` of so many wait, the oldest for `age`. */
 static struct iso_books books_of(uint64_t rows, uint64_t came, uint64_t age)
 {
-    struct iso_books books = {.waiting = {.rows = rows, .rows_ms = age}};
+    struct iso_books books = {.waiting = {.rows = rows, .row.ms = age}};
     books.came[ISO_UNIT_ROWS] = came;
     books.of[ISO_UNIT_ROWS][ISO_BOOK_WAITING] = rows;
     return books;
@@ -68,7 +68,7 @@ static void test_waits_from_its_arrival_on(void **state)
 static void test_reads_wait_for_the_watermark(void **state)
 {
     struct app_waiting waiting;
-    struct iso_books books = {.waiting = {.reads = 9, .reads_ms = 90 * SECOND}};
+    struct iso_books books = {.waiting = {.reads = 9, .read.ms = 90 * SECOND}};
     (void)state;
     app_waiting_init(&waiting, 0);
     app_waiting_look(&waiting, &books, 5, 1, SECOND);
@@ -100,15 +100,19 @@ static void test_classes(void **state)
                                           .for_snapshot = 6,
                                           .for_order = 7,
                                           .for_schema = 8,
-                                          .total = 36,
-                                          .rows_ms = 9}};
-    const char *name;
-    uint64_t count, oldest, sum = 0;
+                                          .queries = 9,
+                                          .tables = 10,
+                                          .total = 55,
+                                          .row.ms = 9}};
+    struct app_waiting_class class;
+    uint64_t sum = 0;
     unsigned i;
     (void)state;
-    for (i = 0; app_waiting_class(&books, i, &name, &count, &oldest); i++)
-        sum += count;
-    assert_int_equal(i, 8);
+    for (i = 0; app_waiting_class(&books, i, &class); i++) {
+        sum += class.count;
+        assert_true(*class.what && *class.final);
+    }
+    assert_int_equal(i, 10);
     assert_int_equal(sum, books.waiting.total);
     assert_int_equal(app_waiting_on_inputs(&books), 6);
     assert_int_equal(app_waiting_oldest(&books), 9);

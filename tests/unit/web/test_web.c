@@ -361,7 +361,7 @@ static void serves(void **state)
     assert_non_null(web);
     for (int round = 0; round < 2; round++) {
         iso_metrics_count(&metrics, ISO_METRIC_TRANSACTIONS, NULL, NULL, 41 + (uint64_t)round);
-        iso_web_publish(web, &metrics, true, NULL, NULL, NULL);
+        iso_web_publish(web, &metrics, true, NULL, NULL, NULL, NULL);
     }
     iso_web_add(web, "{\"n\":1}\n", 8);
     request(iso_web_port(web), "GET /metrics HTTP/1.1\r\nHost: localhost:80\r\nConnection: close\r\n\r\n", answer,
@@ -379,10 +379,11 @@ static void serves(void **state)
     request(iso_web_port(web), "\x16\x03\x01 nonsense\r\n\r\n", answer, sizeof answer);
     assert_null(strstr(answer, " 200 "));
     iso_web_publish(web, &metrics, true, "http://ann:s3cret@registry: refused", "sasl.password=s3cret",
-                    "sasl.password=s3cret\n");
+                    "[{\"class\":\"rows\"}]", "sasl.password=s3cret\n");
     request(iso_web_port(web), "GET /status HTTP/1.0\r\n\r\n", answer, sizeof answer);
     assert_non_null(strstr(answer, "http://[redacted]@registry: refused"));
     assert_null(strstr(answer, "s3cret"));
+    assert_non_null(strstr(answer, ",\"waits\":[{\"class\":\"rows\"}],"));
     iso_metrics_release(&metrics);
     iso_web_free(web);
 }
@@ -456,7 +457,7 @@ static void hostile_clients_do_not_stop_the_checker(void **state)
     for (int i = 0; i < 2000; i++) {
         double before = seconds();
         iso_metrics_count(&metrics, ISO_METRIC_TRANSACTIONS, NULL, NULL, (uint64_t)i);
-        iso_web_publish(web, &metrics, true, NULL, NULL, NULL);
+        iso_web_publish(web, &metrics, true, NULL, NULL, NULL, NULL);
         iso_web_add(web, "{}", 2);
         double took = seconds() - before;
         worst = took > worst ? took : worst;
@@ -524,7 +525,7 @@ static void probes_are_answered_beside_a_thousand_slow_clients(void **state)
     struct iso_web *web = open_web("0", NULL, &error);
     assert_non_null(web);
     struct slow slow = {.port = iso_web_port(web)};
-    iso_web_publish(web, &metrics, true, NULL, NULL, NULL);
+    iso_web_publish(web, &metrics, true, NULL, NULL, NULL, NULL);
     assert_int_equal(pthread_create(&slow.thread, NULL, drip, &slow), 0);
     unsigned slower = 0;
     for (int i = 0; i < PROBES; i++) {
