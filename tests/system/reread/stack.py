@@ -277,8 +277,8 @@ class Stack:
                 i += 1
 
     def is_likely(self, record, t):
-        """Without a snapshot and an xid several transactions may be meant: then one of which the record is true."""
-        return bool(record.get("snapshot") or record.get("xid")) or not self.judge.record(record, t, self.stream.changes)
+        """Without an xid several transactions may be meant: then one of which the record is true."""
+        return bool(record.get("xid")) or not self.judge.record(record, t, self.stream.changes)
 
     @staticmethod
     def fit(record, t):

@@ -27,11 +27,11 @@ class Batch:
 
 
 class Transaction:
-    __slots__ = ("explicit", "batches", "status", "said", "snapshots", "xid", "isolation")
+    __slots__ = ("explicit", "batches", "status", "said", "snapshots", "xid", "isolation", "unseen")
 
     def __init__(self):
         self.explicit, self.batches, self.status, self.said, self.snapshots = False, [], None, None, []
-        self.xid, self.isolation = None, None
+        self.xid, self.isolation, self.unseen = None, None, False
 
 
 class Session:
@@ -192,6 +192,7 @@ class Session:
             return
         if self.status == b"T" and t and any(not SILENT.match(tag) for tag in batch.tags):
             batch.after = self.ask(t)
+            t.unseen |= batch.after is None
             if batch.before is None or t.batches[:1] != [batch]:
                 batch.before = self.last
             if batch.before is None and len(batch.texts) > 1:  # the transaction's first: others write nothing
@@ -202,6 +203,8 @@ class Session:
         if self.status == b"I":
             if any(not SILENT.match(tag) for tag in batch.tags) or batch.errors:
                 batch.after = self.tap.committed()
+                if t:
+                    t.unseen |= batch.after is None
             if t:
                 self.end("aborted" if batch.errors else "committed")
             ended = t or (self.transactions and self.transactions[-1])
@@ -274,8 +277,12 @@ class Tap:
 
     def committed(self):
         """The state that a transaction which began now would see."""
-        answer = self.side.ask_with("SELECT convert_from(reread.asked($1, $2), 'UTF8')",
-                                    (self.snapshot_known, "t" if self.dynamic else "f"))[0][0]
+        try:
+            answer = self.side.ask_with("SELECT convert_from(reread.asked($1, $2), 'UTF8')",
+                                        (self.snapshot_known, "t" if self.dynamic else "f"))[0][0]
+        except wire.Failed as e:  # a user's function that refuses to be called: nothing can be said
+            self.questions_failed.append(str(e))
+            return None
         snapshot, _, _, *rest = answer.split(" ", 3)
         if rest and rest[0]:
             self.dumps_committed += 1
