@@ -49,6 +49,15 @@ static const struct catalog_table *only_table(const struct reading *reading, con
     return known->found && (*known->schema || !input->has_temporary) ? known->found : NULL;
 }
 
+/* For one more. They are large, and most statements have one or two. */
+static void reserve_source(struct reading *reading)
+{
+    if (reading->source_count < reading->source_capacity)
+        return;
+    reading->source_capacity = reading->source_count + 1;
+    reading->sources = iso_reallocate(reading->sources, reading->source_capacity * sizeof *reading->sources);
+}
+
 uint32_t reading_put_text(struct iso_text *text, const char *string)
 {
     uint32_t place = (uint32_t)text->used;
@@ -121,6 +130,7 @@ static void find_sources(struct reading *reading, const struct statement_input *
         const struct plan_table *known = table ? find_in_plan(input, table) : NULL;
         if (!table || !table->is_taken || !known)
             continue;
+        reserve_source(reading);
         struct reading_source *source = &reading->sources[reading->source_count];
         source->table = table;
         if (find_key(reading, input, source, known)) {
@@ -272,8 +282,8 @@ static void reset(struct reading *reading, const struct statement_input *input, 
     reading->from = reading->to = NULL;
     reading->fields = fields;
     reading->spelling = *input->spelling;
-    if (!reading->sources)
-        reading->sources = iso_allocate_zeroed(READING_TABLES, sizeof *reading->sources);
+    reserve_source(reading);
+    reading->sources[0].table = NULL;
 }
 
 void written_begin(struct reading *reading, const struct statement_input *input, const struct written *written,

@@ -91,8 +91,8 @@ struct reading {
     bool is_writing, deletes;         /* rows are those that were written */
     bool is_exists;                   /* SOME: the one row says whether there is one */
     uint64_t rows, operations, limit; /* with fewer rows than the limit they are all; 0: none is known */
-    uint32_t source_count;
-    struct reading_source *sources; /* READING_TABLES */
+    uint32_t source_count, source_capacity;
+    struct reading_source *sources; /* READING_TABLES at most; there is always room for one */
     struct iso_text texts, condition, values;
     char *from, *to;                                   /* bounds of the key; NULL: open */
     uint32_t points[READING_POINTS_MOST], point_count; /* of POINTS: keys in `texts` */
