@@ -22,6 +22,14 @@ static const PgQuery__Node *equal_of(const PgQuery__AExpr *test)
                                                                                             : NULL;
 }
 
+/* A value of the column's kind, as the change stream spells it: equal to it is one row's. */
+static bool is_key_value(const struct catalog_column *column, const struct value *value)
+{
+    return column && column->compares_bytes && (!value->type || reading_is_one_kind(value->type, column->type)) &&
+           (value->kind == VALUE_TEXT || (value->kind == VALUE_NUMBER && pg_is_integer(column->type))) &&
+           pg_key_part(column->type, reading_text_of(value));
+}
+
 /* It leaves out nothing. */
 static bool is_true(const PgQuery__Node *node)
 {
@@ -48,10 +56,7 @@ void reading_find_fixed(const struct asking *asking, const PgQuery__Node *node, 
     struct value value = reading_value_of(asking->input, column ? equal : test->lexpr);
     if (!column)
         column = reading_column_of(asking, test->rexpr);
-    if (!column || !column->is_key || !column->compares_bytes ||
-        (value.type && !reading_is_one_kind(value.type, column->type)) ||
-        (value.kind != VALUE_TEXT && !(value.kind == VALUE_NUMBER && pg_is_integer(column->type))) ||
-        !pg_key_part(column->type, reading_text_of(&value)))
+    if (!column || !column->is_key || !is_key_value(column, &value))
         return;
     for (uint32_t i = 0; i < asking->table->key_count; i++) {
         if (asking->table->key[i] != column->number)
@@ -86,13 +91,6 @@ static uint32_t key_part_of(const struct asking *asking, const PgQuery__Node *no
         if (asking->table->key[i] == column->number)
             return i;
     return CATALOG_KEY_MOST;
-}
-
-static bool is_key_value(const struct catalog_column *column, const struct value *value)
-{
-    return column && column->compares_bytes && (!value->type || reading_is_one_kind(value->type, column->type)) &&
-           (value->kind == VALUE_TEXT || (value->kind == VALUE_NUMBER && pg_is_integer(column->type))) &&
-           pg_key_part(column->type, reading_text_of(value));
 }
 
 static bool integer_of(const struct asking *asking, const PgQuery__Node *node, int64_t *number)

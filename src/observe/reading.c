@@ -75,24 +75,24 @@ static int field_of(const struct result_fields *fields, uint32_t table, int16_t 
 
 /* False: its rows' keys are not known. */
 static bool find_key(struct reading *reading, const struct statement_input *input, struct reading_source *source,
-                     const struct plan_table *known)
+                     const struct plan_table *known, struct fixed *fixed)
 {
     const struct catalog_table *table = source->table;
     struct asking asking = {input, table, known->alias, input->statement->table_count == 1, false};
-    struct fixed fixed = {0};
+    *fixed = (struct fixed){0};
+    if (input->statement->select)
+        reading_find_fixed(&asking, input->statement->select->where_clause, fixed);
     if (!table->key_count)
         return false;
-    if (input->statement->select)
-        reading_find_fixed(&asking, input->statement->select->where_clause, &fixed);
     for (uint32_t i = 0; i < table->key_count; i++) {
         const struct catalog_column *column = catalog_column(table, table->key[i]);
         if (!column || !(pg_is_integer(column->type) || pg_is_text(column->type) || column->type == PG_UUID))
             return false;
         source->parts[i] = (struct reading_part){field_of(reading->fields, table->oid, table->key[i]), 0, column->type};
         if (source->parts[i].field < 0) {
-            if (!fixed.has[i] || fixed.twice)
+            if (!fixed->has[i] || fixed->twice)
                 return false;
-            source->parts[i].place = reading_put_text(&reading->texts, reading_text_of(&fixed.values[i]));
+            source->parts[i].place = reading_put_text(&reading->texts, reading_text_of(&fixed->values[i]));
         }
     }
     return true;
@@ -113,8 +113,8 @@ static void find_cells(struct reading *reading, struct reading_source *source)
     }
 }
 
-/* The tables that rows come from; those whose rows have keys are kept. */
-static void find_sources(struct reading *reading, const struct statement_input *input)
+/* The tables that rows come from; those whose rows have keys are kept. `fixed`: of the last, which is a simple statement's only one. */
+static void find_sources(struct reading *reading, const struct statement_input *input, struct fixed *fixed)
 {
     const struct result_fields *fields = reading->fields;
     uint32_t seen[READING_TABLES * 2], seen_count = 0;
@@ -133,7 +133,7 @@ static void find_sources(struct reading *reading, const struct statement_input *
         reserve_source(reading);
         struct reading_source *source = &reading->sources[reading->source_count];
         source->table = table;
-        if (find_key(reading, input, source, known)) {
+        if (find_key(reading, input, source, known, fixed)) {
             find_cells(reading, source);
             reading->source_count++;
         }
@@ -211,23 +211,21 @@ static uint64_t limit_of(const struct statement_input *input)
 }
 
 /* One table, each row that matches: what can be said of its whole result. */
-static void find_set(struct reading *reading, const struct statement_input *input, const struct catalog_table *table)
+static void find_set(struct reading *reading, const struct statement_input *input, const struct catalog_table *table,
+                     const struct fixed *fixed)
 {
     const struct plan_statement *statement = input->statement;
-    const PgQuery__SelectStmt *select = statement->select;
     struct asking asking = {input, table, statement->tables[0].alias, true, true};
-    struct fixed fixed = {0};
     bool has_key = reading->source_count == 1;
     reading->is_partial = statement->is_partial || table->hides_rows;
     reading->limit = table->hides_rows ? 0 : limit_of(input);
-    reading_find_fixed(&asking, select->where_clause, &fixed);
     if (!has_key)
         reading->sources[0].table = table;
-    if (has_key && !statement->has_aggregate && reading_is_whole_key(table, &fixed)) {
+    if (has_key && !statement->has_aggregate && reading_is_whole_key(table, fixed)) {
         reading->mode = READING_POINT;
         for (uint32_t i = 0; i < table->key_count; i++) /* where there is no row, its key is what WHERE says */
             reading->sources[0].parts[i] =
-                (struct reading_part){-1, reading_put_text(&reading->texts, reading_text_of(&fixed.values[i])),
+                (struct reading_part){-1, reading_put_text(&reading->texts, reading_text_of(&fixed->values[i])),
                                       reading->sources[0].parts[i].type};
         return;
     }
@@ -289,8 +287,9 @@ static void reset(struct reading *reading, const struct statement_input *input, 
 void written_begin(struct reading *reading, const struct statement_input *input, const struct written *written,
                    const struct result_fields *fields)
 {
+    struct fixed fixed;
     reset(reading, input, fields);
-    find_sources(reading, input);
+    find_sources(reading, input, &fixed);
     for (uint32_t i = 0; i < reading->source_count; i++)
         if (reading->sources[i].table == written->table)
             reading->sources[0] = reading->sources[i], reading->is_writing = true;
@@ -304,13 +303,14 @@ void reading_begin(struct reading *reading, const struct statement_input *input,
                    bool plain)
 {
     const struct plan_statement *statement = input->statement;
+    struct fixed fixed;
     reset(reading, input, fields);
     if (reading->reason)
         return;
-    find_sources(reading, input);
+    find_sources(reading, input, &fixed);
     const struct catalog_table *table = statement->is_simple && !plain ? only_table(reading, input) : NULL;
     if (table && table->is_taken)
-        find_set(reading, input, table);
+        find_set(reading, input, table, &fixed);
     if (reading->mode == READING_NOTHING && reading->source_count)
         reading->mode = READING_ROWS_ONLY;
     if (reading->mode != READING_NOTHING)

@@ -270,41 +270,20 @@ static void take_ready(struct observed *observed, const struct wire_piece *piece
     become_idle(observed, piece);
 }
 
-/* Whether a message of the server can answer what it has to answer now. */
+/* Whether a message of the server can answer what it has to answer now: those that answer something in particular. */
 static bool fits(char type, enum entry_kind kind)
 {
-    bool runs = kind == ENTRY_QUERY || kind == ENTRY_EXECUTE;
-    switch (type) {
-    case '1':
-        return kind == ENTRY_PARSE;
-    case '2':
-        return kind == ENTRY_BIND;
-    case '3':
-        return kind == ENTRY_CLOSE;
-    case 't':
-        return kind == ENTRY_DESCRIBE_STATEMENT;
-    case 'n':
-        return kind == ENTRY_DESCRIBE_STATEMENT || kind == ENTRY_DESCRIBE_PORTAL;
-    case 'T':
-        return kind == ENTRY_QUERY || kind == ENTRY_DESCRIBE_STATEMENT || kind == ENTRY_DESCRIBE_PORTAL;
-    case 's':
-        return kind == ENTRY_EXECUTE;
-    case 'V':
-        return kind == ENTRY_FUNCTION;
-    case 'Z':
-        return kind == ENTRY_QUERY || kind == ENTRY_SYNC || kind == ENTRY_FUNCTION;
-    case 'D':
-    case 'C':
-    case 'I':
-    case 'G':
-    case 'H':
-    case 'W':
-    case 'd':
-    case 'c':
-        return runs;
-    default:
-        return true;
-    }
+    static const char *const answers[] = {[ENTRY_QUERY] = "TDCIGHWdcZ",
+                                          [ENTRY_PARSE] = "1",
+                                          [ENTRY_BIND] = "2",
+                                          [ENTRY_DESCRIBE_STATEMENT] = "tnT",
+                                          [ENTRY_DESCRIBE_PORTAL] = "nT",
+                                          [ENTRY_EXECUTE] = "sDCIGHWdc",
+                                          [ENTRY_CLOSE] = "3",
+                                          [ENTRY_SYNC] = "Z",
+                                          [ENTRY_FUNCTION] = "VZ",
+                                          [ENTRY_COPIED] = ""};
+    return !strchr("123tnTsVZDCIGHWdc", type) || strchr(answers[kind], type);
 }
 
 static void answer(struct observed *observed, struct entry *entry, const struct wire_piece *piece)

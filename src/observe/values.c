@@ -146,37 +146,11 @@ static bool put_binary(uint32_t type, const uint8_t *bytes, uint32_t size, const
 /* Types whose text is the same whatever the session has set, but for what `spelling` says. Users' types are asked about before. */
 static bool is_spelt_alike(uint32_t type, const struct spelling *spelling)
 {
-    static const uint16_t alike[] = {/* bool, name, integers, text, oid, json */ 16,
-                                     19,
-                                     20,
-                                     21,
-                                     23,
-                                     25,
-                                     26,
-                                     114,
-                                     /* cidr, macaddr8, macaddr, inet */ 650,
-                                     774,
-                                     829,
-                                     869,
-                                     /* arrays of these and of numeric, uuid */ 1000,
-                                     1003,
-                                     1005,
-                                     1007,
-                                     1009,
-                                     1015,
-                                     1016,
-                                     1028,
-                                     1231,
-                                     2951,
-                                     /* bpchar, varchar, time */ 1042,
-                                     1043,
-                                     1083,
-                                     /* numeric, uuid, jsonb */ 1700,
-                                     2950,
-                                     3802,
-                                     /* ranges of numbers */ 3904,
-                                     3906,
-                                     3926};
+    /* bool, name, integers, text, oid, json; cidr, macaddr8, macaddr, inet; arrays of these and of numeric, uuid; bpchar, varchar, time;
+     * numeric, uuid, jsonb; ranges of numbers */
+    static const uint16_t alike[] = {16,   19,   20,   21,   23,   25,   26,   114,  650,  774,  829,
+                                     869,  1000, 1003, 1005, 1007, 1009, 1015, 1016, 1028, 1231, 2951,
+                                     1042, 1043, 1083, 1700, 2950, 3802, 3904, 3906, 3926};
     if (type == PG_FLOAT4 || type == PG_FLOAT8 || type == PG_BYTEA)
         return spelling->keeps_floats;
     if (type == PG_DATE || type == PG_TIMESTAMP || type == PG_TIMESTAMPTZ)

@@ -1,9 +1,7 @@
 #define _GNU_SOURCE
 #include "proxy/http.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,8 +15,9 @@
 #include "proxy/address.h"
 #include "web/guard.h"
 #include "web/host.h"
+#include "web/token.h"
 
-enum { REQUEST_MOST = 8192, TOKEN_LEAST = 16, TOKEN_MOST = 1024, BACKLOG = 1024, PAUSE_MS = 100, HEADER_MOST = 1100 };
+enum { REQUEST_MOST = 8192, BACKLOG = 1024, PAUSE_MS = 100, HEADER_MOST = 1100 };
 
 /* One request, and what is still to be sent of its answer. */
 struct exchange {
@@ -32,7 +31,7 @@ struct http {
     struct http_options options;
     struct iso_web_names names;
     int listener, bell;
-    char token[TOKEN_MOST + 2]; /* "": none */
+    char *token; /* NULL: none */
     pthread_t thread;
     bool started;
     struct guard guard;
@@ -63,18 +62,6 @@ static bool header(const char *request, const char *name, char value[HEADER_MOST
     return false;
 }
 
-/* In the time that does not depend on where they differ. */
-static bool is_same(const char *one, const char *other)
-{
-    size_t length = strlen(one);
-    unsigned differ = length != strlen(other);
-    if (differ)
-        return false;
-    for (size_t i = 0; i < length; i++)
-        differ |= (unsigned char)one[i] ^ (unsigned char)other[i];
-    return !differ;
-}
-
 /* A word of the first line, up to one of `ends`. */
 static const char *take_word(const char *at, const char *ends, char *word, size_t size)
 {
@@ -85,17 +72,15 @@ static const char *take_word(const char *at, const char *ends, char *word, size_
 
 static struct http_request read_request(const struct http *http, const char *text)
 {
-    static const char scheme[] = "Bearer ";
     struct http_request request;
     char value[HEADER_MOST];
     const char *at = take_word(text, " \r\n", request.method, sizeof request.method);
     take_word(at + (*at == ' '), " ?\r\n", request.path, sizeof request.path);
     request.is_for_this_host = iso_web_names_allow(&http->names, header(text, "Host", value) ? value : NULL);
-    bool has_token = *http->token && header(text, "Authorization", value) &&
-                     !strncmp(value, scheme, sizeof scheme - 1) && is_same(value + sizeof scheme - 1, http->token);
-    request.carries_token = has_token || !*http->token;
+    bool has_token = http->token && header(text, "Authorization", value) && iso_web_token_is(http->token, value);
+    request.carries_token = has_token || !http->token;
     request.may_change =
-        has_token || (!*http->token && !header(text, "Origin", value) && !header(text, "Sec-Fetch-Site", value));
+        has_token || (!http->token && !header(text, "Origin", value) && !header(text, "Sec-Fetch-Site", value));
     return request;
 }
 
@@ -213,38 +198,11 @@ static void *run_http(void *context)
 
 /* ---- starting ---- */
 
-static enum iso_status read_token(struct http *http, const char *path, struct iso_error *error)
-{
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return iso_error_set(error, iso_error_of_open(errno), "%s: %s", path, strerror(errno));
-    size_t length = fread(http->token, 1, TOKEN_MOST + 1, file);
-    fclose(file);
-    while (length && strchr("\r\n \t", http->token[length - 1]))
-        length--;
-    http->token[length] = 0;
-    if (length < TOKEN_LEAST || length > TOKEN_MOST || strlen(http->token) != length)
-        return iso_error_set(error, ISO_BAD_INPUT, "%s: no token; expected %d to %d characters", path, TOKEN_LEAST,
-                             TOKEN_MOST);
-    return ISO_OK;
-}
-
-static bool is_loopback(const struct sockaddr *address)
-{
-    if (address->sa_family == AF_INET)
-        return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == 127;
-    return address->sa_family == AF_INET6 &&
-           IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
-}
-
 static void start_http(struct http *http, const struct addrinfo *address, struct iso_error *error)
 {
     const char *listen = http->options.listen;
-    if (!*http->token && !is_loopback(address->ai_addr)) {
-        iso_error_set(error, ISO_BAD_INPUT,
-                      "--listen %s: beyond the loopback interface; expected --listen-token FILE too", listen);
+    if (!iso_web_may_listen(address->ai_addr, http->token, listen, error))
         return;
-    }
     http->listener = address_listen(address, listen, "--listen", BACKLOG, true, error);
     http->bell = eventfd(0, EFD_CLOEXEC);
     http->started = http->listener >= 0 && !pthread_create(&http->thread, NULL, run_http, http);
@@ -264,7 +222,7 @@ struct http *http_new(const struct http_options *options, struct iso_error *erro
         iso_web_names_add(&http->names, own);
     for (uint32_t i = 0; i < options->name_count; i++)
         iso_web_names_add(&http->names, options->names[i]);
-    if (!options->token_file || read_token(http, options->token_file, error) == ISO_OK)
+    if (!options->token_file || (http->token = iso_web_token(options->token_file, error)))
         address = address_resolve(options->listen, "--listen", true, error);
     if (address)
         start_http(http, address, error);
@@ -288,6 +246,7 @@ void http_free(struct http *http)
     if (http->bell >= 0)
         close(http->bell);
     iso_web_names_release(&http->names);
+    iso_free(http->token);
     iso_free(http);
 }
 

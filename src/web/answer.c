@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "web/token.h"
 
 static const char json[] = "application/json", plain[] = "text/plain; charset=utf-8";
 
@@ -230,22 +231,6 @@ static void put_violations(const struct iso_web_state *state, const char *since,
     iso_text_put(&answer->body, "]}\n");
 }
 
-/* Whether the request carries the token; how long it takes does not depend on where they differ. */
-static bool is_allowed(const char *token, const char *authorization)
-{
-    static const char scheme[] = "Bearer ";
-    if (!token)
-        return true;
-    if (!authorization || strncmp(authorization, scheme, sizeof scheme - 1))
-        return false;
-    authorization += sizeof scheme - 1;
-    size_t length = strlen(authorization), expected = strlen(token);
-    unsigned char difference = length != expected;
-    for (size_t i = 0; i < length && expected; i++)
-        difference |= (unsigned char)(authorization[i] ^ token[i % expected]);
-    return !difference;
-}
-
 static void route_request(const struct iso_web_state *state, uint64_t now, const struct iso_web_request *request,
                           struct iso_web_answer *answer)
 {
@@ -276,7 +261,7 @@ void iso_web_answer(const struct iso_web_state *state, const struct iso_web_rule
         put_health(answer, is_live(state, now) ? NULL : "no progress");
     else if (!strcmp(request->path, "/"))
         put_page(answer);
-    else if (!is_allowed(rules->token, request->authorization))
+    else if (rules->token && !iso_web_token_is(rules->token, request->authorization))
         refuse_request(answer, 401, "Authorization: Bearer TOKEN is missing or wrong");
     else
         route_request(state, now, request, answer);

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "web/web.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
@@ -19,9 +18,10 @@
 #include "base/redact.h"
 #include "base/shared_library.h"
 #include "web/guard.h"
+#include "web/token.h"
 
 /* Connections that are to end are closed a little later: there are never so many of them as there is room. */
-enum { CONNECTION_BYTES = 16384, BACKLOG = 1024, TOKEN_LEAST = 16, TOKEN_MOST = 1024 };
+enum { CONNECTION_BYTES = 16384, BACKLOG = 1024 };
 
 /* What is called of libmicrohttpd. */
 /* clang-format off */
@@ -156,35 +156,6 @@ static void *run_server(void *context)
 
 /* ---- starting ---- */
 
-static enum iso_status read_token(struct iso_web *web, const char *path, struct iso_error *error)
-{
-    char text[TOKEN_MOST + 2];
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return iso_error_set(error, iso_error_of_open(errno), "%s: %s", path, strerror(errno));
-    size_t length = fread(text, 1, sizeof text, file);
-    fclose(file);
-    while (length && strchr("\r\n \t", text[length - 1]))
-        length--;
-    bool plain = length >= TOKEN_LEAST && length <= TOKEN_MOST;
-    for (size_t i = 0; i < length && plain; i++)
-        plain = text[i] > ' ' && text[i] < 0x7f;
-    if (!plain)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "%s: no token; expected %d to %d printable characters without spaces", path, TOKEN_LEAST,
-                             TOKEN_MOST);
-    web->token = iso_copy_text(text, length);
-    return ISO_OK;
-}
-
-static bool is_loopback(const struct sockaddr *address)
-{
-    if (address->sa_family == AF_INET)
-        return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == 127;
-    return address->sa_family == AF_INET6 &&
-           IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
-}
-
 /* HOST:PORT, [HOST]:PORT or PORT. The caller frees it. */
 static struct addrinfo *resolve_address(const char *listen, struct iso_error *error)
 {
@@ -228,10 +199,7 @@ static enum iso_status start_server(struct iso_web *web, const char *listen, str
     if (!address)
         return error->status;
     unsigned flags = MHD_USE_EPOLL | MHD_USE_ERROR_LOG | (address->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0u);
-    if (!web->token && !is_loopback(address->ai_addr)) {
-        iso_error_set(error, ISO_BAD_INPUT,
-                      "--listen %s: beyond the loopback interface; expected --listen-token FILE too", listen);
-    } else {
+    if (iso_web_may_listen(address->ai_addr, web->token, listen, error)) {
         web->daemon = web->mhd.start_daemon(
             flags, 0, NULL, NULL, handle_request, web, MHD_OPTION_EXTERNAL_LOGGER, stay_silent, NULL,
             MHD_OPTION_SOCK_ADDR, address->ai_addr, MHD_OPTION_NOTIFY_CONNECTION, on_connection, web,
@@ -254,7 +222,7 @@ struct iso_web *iso_web_new(const struct iso_web_options *options, struct iso_er
     for (uint32_t i = 0; i < options->name_count; i++)
         iso_web_names_add(&web->names, options->names[i]);
     if (iso_shared_library_load(&libmicrohttpd, &web->mhd, error) == ISO_OK &&
-        (!options->token_file || read_token(web, options->token_file, error) == ISO_OK) &&
+        (!options->token_file || (web->token = iso_web_token(options->token_file, error))) &&
         start_server(web, options->listen, error) == ISO_OK)
         return web;
     iso_web_free(web);
