@@ -8,22 +8,9 @@
 
 void observed_lose(struct observed *observed)
 {
-    if (observed->is_lost)
-        return;
+    if (!observed->is_lost)
+        observe_count(observed->world, &observed->world->counts.lost);
     observed->is_lost = true;
-    if (observed->transaction.state == TRANSACTION_OPEN &&
-        (observed->transaction.has_position || !observed->world->shared->needs_position))
-        iso_recorder_drop(observed->session);
-    pthread_mutex_lock(&observed->world->lock);
-    observed->world->counts.lost++;
-    pthread_mutex_unlock(&observed->world->lock);
-}
-
-void observed_count_one(struct observed *observed, uint64_t *counter)
-{
-    pthread_mutex_lock(&observed->world->lock);
-    ++*counter;
-    pthread_mutex_unlock(&observed->world->lock);
 }
 
 struct observed *observed_new(struct observe_world *world, uint64_t number, const uint8_t *startup, uint32_t size)

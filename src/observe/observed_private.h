@@ -164,7 +164,6 @@ struct observed {
 /* observed.c */
 /* Nothing more of the session is understood, or recorded. */
 void observed_lose(struct observed *observed);
-void observed_count_one(struct observed *observed, uint64_t *counter); /* of the world's counts */
 
 /* names.c. What is not found is NULL. */
 struct text *observed_text_new(struct observed *observed, const char *sql);

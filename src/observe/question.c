@@ -110,7 +110,7 @@ static void ask_what_is_seen(struct observed *observed, bool with_check, struct 
 
 static void ask_catalog(struct observed *observed, struct iso_text *before)
 {
-    observed_count_one(observed, &observed->world->counts.catalogs);
+    observe_count(observed->world, &observed->world->counts.catalogs);
     observed->asked = catalog_new();
     observed->asked->asked_at = observe_nanoseconds();
     put_question(observed, QUESTION_CATALOG, catalog_query, before);
@@ -255,7 +255,7 @@ static void take_position(struct observed *observed)
         return;
     iso_recorder_snapshot(observed->session, observed->answer[0]);
     transaction->has_position = true;
-    observed_count_one(observed, &observed->world->counts.positions);
+    observe_count(observed->world, &observed->world->counts.positions);
 }
 
 static void end_question(struct observed *observed, enum question question)
@@ -263,7 +263,7 @@ static void end_question(struct observed *observed, enum question question)
     if (question == QUESTION_GUARD)
         return;
     if (observed->question_failed)
-        observed_count_one(observed, &observed->world->counts.questions_failed);
+        observe_count(observed->world, &observed->world->counts.questions_failed);
     if (question == QUESTION_CATALOG) {
         if (observed->question_failed) {
             catalog_release(observed->asked);

@@ -48,7 +48,7 @@ void observed_settle(struct observed *observed, bool at_once)
     catalog_release(held->catalog);
     held->catalog = NULL;
     if (verdict != HELD_RIGHT)
-        observed_count_one(observed, &observed->world->counts.unconfirmed);
+        observe_count(observed->world, &observed->world->counts.unconfirmed);
 }
 
 void observed_end_transaction(struct observed *observed, enum outcome outcome)
@@ -61,13 +61,13 @@ void observed_end_transaction(struct observed *observed, enum outcome outcome)
     bool has_operations = iso_recorder_mark(observed->session) > 0;
     if (is_open && outcome == OUTCOME_COMMITTED && transaction->may_write && transaction->saw_snapshot &&
         !transaction->xid_known) {
-        observed_count_one(observed, &counts->unidentified);
+        observe_count(observed->world, &counts->unidentified);
     } else if ((is_open || is_single) && observed->world->shared->needs_position && !transaction->has_position) {
-        observed_count_one(observed, &counts->unplaced);
+        observe_count(observed->world, &counts->unplaced);
     } else if (is_open || is_single) {
-        observed_count_one(observed, is_single                    ? &counts->single
-                                     : outcome == OUTCOME_ABORTED ? &counts->aborted
-                                                                  : &counts->transactions);
+        observe_count(observed->world, is_single                    ? &counts->single
+                                       : outcome == OUTCOME_ABORTED ? &counts->aborted
+                                                                    : &counts->transactions);
         if (outcome == OUTCOME_COMMITTED)
             iso_recorder_commit(observed->session);
         else if (outcome == OUTCOME_ABORTED)

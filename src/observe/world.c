@@ -247,6 +247,13 @@ struct catalog *observe_catalog(struct observe_shared *shared, struct observe_da
 
 /* ---- one thread's ---- */
 
+void observe_count(struct observe_world *world, uint64_t *counter)
+{
+    pthread_mutex_lock(&world->lock);
+    ++*counter;
+    pthread_mutex_unlock(&world->lock);
+}
+
 struct observe_world *observe_world_new(struct observe_shared *shared)
 {
     struct observe_world *world = iso_allocate_zeroed(1, sizeof *world);
@@ -298,13 +305,6 @@ static struct observe_shape *find_shape(struct observe_world *world, const char 
     return shape;
 }
 
-static void count_plan(struct observe_world *world, uint64_t *counter)
-{
-    pthread_mutex_lock(&world->lock);
-    ++*counter;
-    pthread_mutex_unlock(&world->lock);
-}
-
 static struct world_plan *find_plan(struct observe_world *world, const char *text, size_t length, bool is_template)
 {
     uint64_t hash = iso_hash_text(text, length) + !is_template;
@@ -319,13 +319,13 @@ static struct world_plan *find_plan(struct observe_world *world, const char *tex
         place = (uint32_t)hash % (WORLD_PLANS * 2);
     }
     if (world->plan_bytes >= WORLD_PLAN_BYTES && length) {
-        count_plan(world, &world->counts.plans_refused);
+        observe_count(world, &world->counts.plans_refused);
         return find_plan(world, "", 0, true);
     }
     struct world_plan *known = &world->plans[place];
     *known = (struct world_plan){hash, plan_new(text, length, is_template, &world->plan_bytes),
                                  iso_copy_text(text, length), length, NULL};
-    count_plan(world, &world->counts.plans);
+    observe_count(world, &world->counts.plans);
     world->plan_count++;
     world->plan_bytes += length;
     known->shape = find_shape(world, known->plan->needs_constants ? ".." : known->plan->shape);

@@ -136,7 +136,8 @@ struct observe_world {
 };
 
 struct observe_world *observe_world_new(struct observe_shared *shared);
-void observe_world_free(struct observe_world *world); /* NULL is allowed */
+void observe_world_free(struct observe_world *world);               /* NULL is allowed */
+void observe_count(struct observe_world *world, uint64_t *counter); /* one of its counts */
 
 /* The plan of a text, and its constants; a reference. `*shape` is what counts it. */
 struct plan *observe_plan(struct observe_world *world, const char *text, size_t length, bool backslashes,

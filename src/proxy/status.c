@@ -15,26 +15,12 @@ enum { SHOWN_SHAPES = 50 };
 
 /* ---- sums ---- */
 
+/* Counts are members of one type. */
 static void add_counts(struct observe_counts *to, const struct observe_counts *from)
 {
-    to->statements += from->statements;
-    to->reads += from->reads;
-    to->recorded += from->recorded;
-    to->empty += from->empty;
-    to->transactions += from->transactions;
-    to->aborted += from->aborted;
-    to->single += from->single;
-    to->unidentified += from->unidentified;
-    to->unplaced += from->unplaced;
-    to->positions += from->positions;
-    to->questions_failed += from->questions_failed;
-    to->lost += from->lost;
-    to->catalogs += from->catalogs;
-    to->plans += from->plans;
-    to->plans_refused += from->plans_refused;
-    to->unconfirmed += from->unconfirmed;
-    for (int i = 0; i < REASONS; i++)
-        to->reasons[i] += from->reasons[i];
+    uint64_t *sum = (uint64_t *)to;
+    for (size_t i = 0; i < sizeof *to / sizeof *sum; i++)
+        sum[i] += ((const uint64_t *)from)[i];
 }
 
 void status_sum(const struct status_view *view, struct status_sums *sums)
