@@ -32,8 +32,7 @@
  *
  * Ownership: a join owns its output until it is drained. Threads: one at a time. Time is passed in.
  */
-#ifndef ISO_JOIN_JOIN_H
-#define ISO_JOIN_JOIN_H
+#pragma once
 
 #include "iso/source.h"
 #include "iso/verdict.h"
@@ -341,5 +340,3 @@ bool iso_join_left_out(const struct iso_join *join, uint32_t number, struct iso_
  * it is no probe. */
 bool iso_join_probe_of(const struct iso_atoms *atoms, iso_atom tid, enum iso_violation_kind *kind, const char **text,
                        size_t *length);
-
-#endif

@@ -25,8 +25,7 @@
  * Memory: one batch of decoded messages, the engine's state, at most twice max_violations verdicts.
  * Threads: one at a time; the engine's shards run where the caller says.
  */
-#ifndef ISO_PIPELINE_H
-#define ISO_PIPELINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -180,5 +179,3 @@ void iso_pipeline_put_lost(const struct iso_pipeline *pipeline, struct iso_text 
 
 void iso_pipeline_summary(struct iso_pipeline *pipeline, const struct iso_books *books, bool allow_unjudged,
                           const char *any_order, struct iso_text *text);
-
-#endif
