@@ -115,20 +115,41 @@ static uint32_t take_renames(struct iso_ddl_words *words, struct iso_ddl_effect 
     return count;
 }
 
-/* A table, or a database, that is there again with rows of before. */
+/* The new name behind TO, if there is one: "TO TIMESTAMP '..'", "TO TSO .." and "TO BEFORE DROP" name a moment. */
+static void take_new_name(struct iso_ddl_words *words, struct iso_ddl_effect *effect)
+{
+    struct iso_ddl_words before = *words;
+    bool moment = iso_ddl_pass(words, "timestamp") || iso_ddl_pass(words, "tso") || iso_ddl_pass(words, "before");
+    if (moment && iso_ddl_next(words))
+        return;
+    *words = before;
+    take_name(words, effect);
+}
+
+/* Tables, a database, or all of them, that have rows of before. */
 static uint32_t take_recovered(struct iso_ddl_words *words, struct iso_ddl_effect *effects)
 {
-    struct iso_ddl_effect effect;
+    struct iso_ddl_effect effect = {.table = {"", 0}, .schema = {"", 0}, .from_schema = {"", 0}, .from_table = {"", 0}};
     bool database = iso_ddl_pass(words, "database") || iso_ddl_pass(words, "schema");
+    uint32_t count = 0;
+    if (!database && iso_ddl_pass(words, "cluster")) {
+        effect.is_all = true;
+        return add_effect(effects, 0, effect, ISO_TABLE_REPLACED);
+    }
     if (!database && !iso_ddl_pass(words, "table"))
         return 0;
-    if (!take_name(words, &effect) || (iso_ddl_pass(words, "to") && !take_name(words, &effect)))
-        return 0;
-    if (database) {
-        effect.schema = effect.table;
-        effect.table = (struct iso_json_text){"", 0};
+    while (take_name(words, &effect)) {
+        if (iso_ddl_pass(words, "to"))
+            take_new_name(words, &effect);
+        if (database) {
+            effect.schema = effect.table;
+            effect.table = (struct iso_json_text){"", 0};
+        }
+        count = add_effect(effects, count, effect, ISO_TABLE_REPLACED);
+        if (!iso_ddl_pass(words, ","))
+            break;
     }
-    return add_effect(effects, 0, effect, ISO_TABLE_REPLACED);
+    return count;
 }
 
 /* "PARTITION p WITH TABLE b": some rows of each go to the other. */

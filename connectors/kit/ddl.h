@@ -11,6 +11,7 @@ bool iso_ddl_drops_rows(struct iso_json_text sql);
 struct iso_ddl_effect { /* without a table: all of the schema's */
     enum iso_table_change change;
     struct iso_json_text schema, table;
+    bool is_all;                                  /* of all tables that there are (FLASHBACK CLUSTER) */
     struct iso_json_text from_schema, from_table; /* REPLACED by a rename: whose rows it has now */
 };
 

@@ -135,8 +135,8 @@ static void take_extension(struct iso_avro_cursor *cursor, unsigned role, const 
 }
 
 /* A record's columns to `row`; `extension` NULL: there is to be none. */
-static void read_row(struct ticdc *ticdc, const struct iso_avro_type *record, struct iso_avro_cursor *cursor,
-                     struct iso_row *row, struct extension *extension)
+static void read_row(struct ticdc *ticdc, const struct ticdc_avro *schema, const struct iso_avro_type *record,
+                     struct iso_avro_cursor *cursor, struct iso_row *row, struct extension *extension)
 {
     iso_row_clear(row);
     for (uint32_t i = 0; i < record->count && !cursor->expected; i++) {
@@ -147,8 +147,12 @@ static void read_row(struct ticdc *ticdc, const struct iso_avro_type *record, st
             struct iso_cell *cell = iso_row_add(row, field->name, field->length);
             read_cell(cursor, type, cell);
             cell->value = type->value;
+            if (type->digest && (type->use == AVRO_ENUM || type->use == AVRO_SET)) {
+                const char *labels = schema->labels.bytes + type->digest - 1;
+                ticdc_set_label(cell, (struct iso_json_text){labels, strlen(labels)}, type->use == AVRO_SET);
+            }
         } else if (type->shape == ISO_AVRO_RECORD) {
-            read_row(ticdc, type, cursor, extension ? &ticdc->old : &ticdc->types, NULL);
+            read_row(ticdc, schema, type, cursor, extension ? &ticdc->old : &ticdc->types, NULL);
             if (extension && role == AVRO_BEFORE)
                 extension->has_before = true;
         } else if (role == AVRO_EXTENSION) {
@@ -177,7 +181,7 @@ static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *m
         return iso_error_set(error, ISO_BAD_INPUT, "a row without a key");
     if (open_part(ticdc, message, ISO_FRAME_KEY, schema, &cursor, error) != ISO_OK)
         return error->status;
-    read_row(ticdc, (*schema)->schema->root, &cursor, row, NULL);
+    read_row(ticdc, *schema, (*schema)->schema->root, &cursor, row, NULL);
     if (check_end(&cursor, "key", error) != ISO_OK)
         return error->status;
     for (uint32_t i = 0; i < row->count; i++)
@@ -228,7 +232,7 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
     name_table(&change, schema);
     if (ticdc_pass_over(ticdc, message, change.database, change.table, events))
         return ISO_OK;
-    read_row(ticdc, schema->schema->root, &cursor, &ticdc->now, &extension);
+    read_row(ticdc, schema, schema->schema->root, &cursor, &ticdc->now, &extension);
     if (check_end(&cursor, "payload", error) != ISO_OK ||
         read_key(ticdc, message, &ticdc->types, &key, error) != ISO_OK ||
         take_operation(ticdc, &extension, &change, error) != ISO_OK)

@@ -7,30 +7,42 @@
 
 /* ---- types ---- */
 
-/* {"tidb_type":"BIGINT UNSIGNED"} */
-static uint8_t use_of(const char *parameters, struct iso_value_type *value)
+static uint8_t use_of_type(struct iso_json_text type)
 {
+    bool is_unsigned = type.length > 8 && !memcmp(type.at + type.length - 8, "UNSIGNED", 8);
+    return is_unsigned                    ? AVRO_UNSIGNED
+           : ISO_PAYLOAD_IS(type, "BIT")  ? AVRO_BIT
+           : ISO_PAYLOAD_IS(type, "ENUM") ? AVRO_ENUM
+           : ISO_PAYLOAD_IS(type, "SET")  ? AVRO_SET
+                                          : AVRO_AS_IT_IS;
+}
+
+/* {"tidb_type":"ENUM","allowed":"a,b"} */
+static void take_parameters(struct ticdc_avro *avro, struct iso_avro_type *type)
+{
+    const char *parameters = type->parameters;
     struct iso_payload padded = {0};
     struct iso_json json;
     struct iso_json_text name, text;
     size_t length = strlen(parameters);
-    uint8_t use = AVRO_AS_IT_IS;
     iso_json_init(&json);
     iso_json_start(&json, iso_payload_copy(&padded, parameters, length), length);
     iso_json_enter_object(&json);
     while (iso_json_member(&json, &name)) {
-        if (!ISO_PAYLOAD_IS(name, "tidb_type") || iso_json_peek(&json) != ISO_JSON_STRING)
+        bool labels = ISO_PAYLOAD_IS(name, "allowed"), of_type = ISO_PAYLOAD_IS(name, "tidb_type");
+        if (!(labels || of_type) || iso_json_peek(&json) != ISO_JSON_STRING) {
             iso_json_skip(&json);
-        else if (iso_json_string(&json, &text)) {
-            *value = ticdc_value_of(text);
-            use = text.length > 8 && !memcmp(text.at + text.length - 8, "UNSIGNED", 8) ? AVRO_UNSIGNED
-                  : ISO_PAYLOAD_IS(text, "BIT")                                        ? AVRO_BIT
-                                                                                       : AVRO_AS_IT_IS;
+        } else if (iso_json_string(&json, &text) && of_type) {
+            type->value = ticdc_value_of(text);
+            type->use = use_of_type(text);
+        } else if (labels) {
+            type->digest = (uint32_t)avro->labels.used + 1;
+            iso_text_put_bytes(&avro->labels, text.at, text.length);
+            iso_text_put_bytes(&avro->labels, "", 1);
         }
     }
     iso_json_release(&json);
     iso_payload_release(&padded);
-    return use;
 }
 
 /* ---- columns ---- */
@@ -92,15 +104,15 @@ static void name_table(struct ticdc_avro *avro, const char *name)
 /* NULL, and the schema is gone: it is none of TiCDC's. */
 static struct ticdc_avro *prepare(struct iso_avro_schema *schema, struct iso_error *error)
 {
-    for (uint32_t i = 0; schema && i < schema->type_count; i++)
-        if (schema->types[i].parameters)
-            schema->types[i].use = use_of(schema->types[i].parameters, &schema->types[i].value);
     if (!schema || !check_record(schema->root, true, error)) {
         iso_avro_schema_free(schema);
         return NULL;
     }
     struct ticdc_avro *avro = iso_allocate_zeroed(1, sizeof *avro);
     avro->schema = schema;
+    for (uint32_t i = 0; i < schema->type_count; i++)
+        if (schema->types[i].parameters)
+            take_parameters(avro, &schema->types[i]);
     name_table(avro, schema->root->name);
     return avro;
 }
@@ -121,5 +133,6 @@ void ticdc_avro_forget(void *schema)
     if (!avro)
         return;
     iso_avro_schema_free(avro->schema);
+    iso_text_release(&avro->labels);
     iso_free(avro);
 }

@@ -3,17 +3,19 @@
  */
 #pragma once
 
+#include "base/text.h"
 #include "connectors/avro/schema.h"
 
 /* What a column is for: the first `use` of a field. */
 enum { AVRO_COLUMN, AVRO_OPERATION, AVRO_COMMIT, AVRO_BEFORE, AVRO_EXTENSION };
 
 /* What MySQL's type says beside Avro's: the `use` of a type. */
-enum { AVRO_AS_IT_IS, AVRO_UNSIGNED, AVRO_BIT };
+enum { AVRO_AS_IT_IS, AVRO_UNSIGNED, AVRO_BIT, AVRO_ENUM, AVRO_SET };
 
 /* A schema, its uses set, and the table that its root names. */
 struct ticdc_avro {
     struct iso_avro_schema *schema;
+    struct iso_text labels; /* "a,b,c\\,d" of enums and sets, a NUL behind each; the `digest` of a type: where, + 1 */
     struct iso_json_text database, table;
 };
 

@@ -210,7 +210,8 @@ static enum iso_status decode_fields(struct ticdc *ticdc, const struct iso_messa
         return ticdc_refuse(error, "table", change.table, "one whose schema schema=FILE has");
     if (check_fields(state, table, &first, error) != ISO_OK)
         return error->status;
-    change.created = operation == 'I';
+    bool updates = first > FIELDS_FIXED && ISO_PAYLOAD_IS(fields[FIELDS_FIXED].text, "true");
+    change.created = operation == 'I' && !updates; /* else what an update left, behind what it found */
     change.has_now = operation != 'D';
     change.has_old = !change.has_now;
     const struct ticdc_index *key = ticdc_table_key(table);

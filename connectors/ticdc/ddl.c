@@ -82,6 +82,11 @@ static bool add_effect(struct ticdc *ticdc, const struct iso_message *message, c
         const struct iso_row_name *from = find_table(ticdc, ddl, events, effect->from_schema, effect->from_table);
         event.key = is_covered(ticdc, from) ? from->atom : ISO_ABSENT;
     }
+    if (effect->is_all) {
+        event.table = iso_atoms_text(&events->block.atoms, ".", 1);
+        iso_events_add(events, &event);
+        return true;
+    }
     const struct iso_row_name *table = find_table(ticdc, ddl, events, effect->schema, effect->table);
     event.table = table->atom;
     if (effect->table.length && !is_covered(ticdc, table))

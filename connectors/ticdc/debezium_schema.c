@@ -279,7 +279,7 @@ static bool set_value(const struct said *said, struct ticdc *ticdc, struct iso_c
         return false;
     bool is_number = cell->kind == ISO_CELL_INTEGER || cell->kind == ISO_CELL_NUMBER;
     if (is_decimal(said)) {
-        cell->value.kind = ISO_VALUE_ANY;
+        cell->value = (struct iso_value_type){ISO_VALUE_NUMERIC, false, 0};
         return cell->kind == ISO_CELL_NULL || set_decimal(said, ticdc, cell);
     }
     if (is_of(said, "enum") || is_of(said, "set")) {

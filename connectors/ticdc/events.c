@@ -107,8 +107,8 @@ static enum iso_status take_key(struct ticdc *ticdc, const struct ticdc_change *
             return refuse_row(error, change, "the row lacks its key's column", ticdc->key_names[i]);
         if (cell->kind == ISO_CELL_NULL || cell->kind == ISO_CELL_UNKNOWN)
             return refuse_row(error, change, "NULL in the key's column", ticdc->key_names[i]);
+        cell->is_key = true; /* as all of `keys`: a part of them alone would be the key */
         *iso_row_add(&ticdc->keys, NULL, 0) = *cell;
-        cell->is_key = true;
     }
     *key = iso_row_key(&ticdc->keys, atoms, table);
     return ISO_OK;

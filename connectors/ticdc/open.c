@@ -145,6 +145,10 @@ static bool apply_type(struct ticdc *ticdc, struct iso_cell *cell, const struct 
     case 7:
         cell->value.kind = ISO_VALUE_INSTANT;
         return cell->kind == ISO_CELL_TEXT;
+    case 245:
+    case 246:
+        cell->value.kind = column->type == 245 ? ISO_VALUE_JSON : ISO_VALUE_NUMERIC;
+        return cell->kind == ISO_CELL_TEXT;
     case 6:
         return false;
     case 0:
@@ -154,8 +158,6 @@ static bool apply_type(struct ticdc *ticdc, struct iso_cell *cell, const struct 
     case 14:
     case 15:
     case 225:
-    case 245:
-    case 246:
     case 249:
     case 250:
     case 251:

@@ -22,6 +22,8 @@ static const struct type types[] = {
     {"varbinary", TICDC_BYTES, ISO_VALUE_BYTES},  {"blob", TICDC_BYTES, ISO_VALUE_BYTES},
     {"tinyblob", TICDC_BYTES, ISO_VALUE_BYTES},   {"longblob", TICDC_BYTES, ISO_VALUE_BYTES},
     {"mediumblob", TICDC_BYTES, ISO_VALUE_BYTES}, {"timestamp", TICDC_TEXT, ISO_VALUE_INSTANT},
+    {"json", TICDC_TEXT, ISO_VALUE_JSON},         {"decimal", TICDC_TEXT, ISO_VALUE_NUMERIC},
+    {"numeric", TICDC_TEXT, ISO_VALUE_NUMERIC},
 };
 
 static const struct type *find_type(struct iso_json_text type)

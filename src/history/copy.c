@@ -13,7 +13,7 @@ static uint32_t copy_list(struct iso_history *into, const struct iso_history *fr
     return copy;
 }
 
-static void copy_moment(struct iso_history *into, const struct iso_history *from, uint32_t o)
+void iso_history_copy_moment(struct iso_history *into, const struct iso_history *from, uint32_t o)
 {
     if (from->kind[o] & ISO_OPERATION_SNAPSHOT)
         iso_history_set_operation_snapshot(into, iso_snapshot_copy(into, from, (uint32_t)from->ots[o]));
@@ -74,7 +74,7 @@ void iso_history_copy_operation(struct iso_history *into, const struct iso_histo
     copy_set(into, from, o, timed);
     iso_history_operation(into, kind, key, value);
     if (timed)
-        copy_moment(into, from, o);
+        iso_history_copy_moment(into, from, o);
 }
 
 /* Sets that found nothing have no operations: they go before what stands at their place. */

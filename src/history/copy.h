@@ -15,6 +15,9 @@ void iso_history_copy_timed(struct iso_history *into, const struct iso_history *
 /* Adds operation `o` to the transaction that `into` began last. */
 void iso_history_copy_operation(struct iso_history *into, const struct iso_history *from, uint32_t o, bool timed);
 
+/* Gives the operation that `into` added last the timestamp, snapshot or lock of operation `o`. */
+void iso_history_copy_moment(struct iso_history *into, const struct iso_history *from, uint32_t o);
+
 /* Adds the operations of transaction `t` to the one that `into` began last; `timed`: with their own timestamps,
  * snapshots and locks. */
 void iso_history_copy_operations(struct iso_history *into, const struct iso_history *from, uint32_t t, bool timed);

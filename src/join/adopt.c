@@ -67,6 +67,10 @@ static void add_write(struct adoption *adoption, uint32_t number)
     iso_atom key = iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.key_atom[row->key]);
     iso_history_operation(into, deletes ? ISO_DELETE : ISO_WRITE, key,
                           iso_atoms_copy(&into->atoms, &join->texts.atoms, row->after));
+    uint32_t of = row_of(join, row->key), wrote = of == ISO_NONE ? 0 : join_tally_of(join, of)->wrote;
+    if (wrote && !adoption->in_place) /* its row has been held since then */
+        iso_history_copy_moment(into, &join->records.kept, wrote - 1);
+    join_tally_of(join, row->key)->is_unknown = !deletes && iso_atom_is_unknown(&join->texts.atoms, row->after);
     row->flags |= JOIN_ROW_CLAIMED;
     adoption->added++;
 }
@@ -171,6 +175,14 @@ static bool was_not_written(const struct adoption *adoption, uint32_t key)
     return state->mark != adoption->mark || (row == key && join->rows.list[state->row].flags & JOIN_ROW_UNTOUCHED);
 }
 
+/* Whether the record has written the row and will again: net changes do not tell what stood there meanwhile. */
+static bool is_between(const struct adoption *adoption, uint32_t row)
+{
+    struct iso_join *join = adoption->join;
+    const struct join_tally *tally = join_tally_of(join, row);
+    return join->capability->net && tally->done && tally->done < tally->writes;
+}
+
 /* Whether it may have come after what the record does not list. */
 static bool may_show_own(const struct adoption *adoption, uint32_t key)
 {
@@ -210,7 +222,10 @@ static bool keeps_read(struct adoption *adoption, uint32_t o, uint32_t key)
     }
     const struct iso_history *kept = &join->records.kept;
     iso_atom value = iso_atoms_copy(&join->texts.atoms, &kept->atoms, kept->value[o]);
-    if (!may_show_own(adoption, key) || !shows_own(adoption, key, value))
+    uint32_t row = row_of(join, key);
+    bool between = row != ISO_NONE && is_between(adoption, row) && (row != key || was_not_written(adoption, row));
+    if (!between && !join_tally_of(join, key)->is_unknown &&
+        (!may_show_own(adoption, key) || !shows_own(adoption, key, value)))
         return true;
     join->stats.reads_gone[ISO_READS_OWN_ORDER]++;
     join->records.list[adoption->record].reads--;
@@ -220,6 +235,8 @@ static bool keeps_read(struct adoption *adoption, uint32_t o, uint32_t key)
 static bool keeps_write(struct adoption *adoption, uint32_t o, uint32_t key)
 {
     struct iso_join *join = adoption->join;
+    if (join->keys.list[key].part == JOIN_PART_ROW)
+        join_tally_of(join, key)->wrote = o + 1;
     if (join_own_is_loose(join, join_own_unit(join, key)))
         return false;                                 /* its changes are given a place of their own */
     if (join->keys.list[key].part == JOIN_PART_ROW) { /* before it: its own cells follow it */

@@ -480,8 +480,12 @@ static void note_net(struct iso_join *join, const struct arrival *arrival, const
     if (cts > state->last || (cts == state->last && row->operation != ISO_ROW_DELETE)) {
         join_note_value(join, arrival->block, arrival->event->table, arrival->key, row->after);
         state->last = cts;
-        join_carry_row(join, arrival->key, cts);
     }
+    join_carry_row(join, arrival->key, cts, row->after);
+    if (!state->first || cts < state->first)
+        state->was_there = false;
+    if (!state->first || cts <= state->first)
+        state->was_there |= row->operation != ISO_ROW_INSERT;
     join_note_version(join, arrival->key, cts, false);
 }
 

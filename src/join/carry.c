@@ -50,9 +50,10 @@ static iso_atom value_before(struct iso_join *join, uint32_t key, const struct j
     return given ? given->was : state->value;
 }
 
-static void carry(struct iso_join *join, const struct join_change *change, uint32_t key, iso_atom value, uint64_t since)
+/* `to` has the value from the statement on; `since`: from when the old key had it, 0: nobody delivered it. */
+static void carry_to(struct iso_join *join, const struct join_change *change, uint32_t to, iso_atom value,
+                     uint64_t since)
 {
-    uint32_t to = key_in(join, key, change->table);
     struct join_carried_row *row = find_carried(join, to, change->position);
     struct join_key *state = &join->keys.list[to];
     if (!row) {
@@ -64,7 +65,10 @@ static void carry(struct iso_join *join, const struct join_change *change, uint3
                                          .origin = change->origin,
                                          .was = state->value,
                                          .was_since = state->last};
-        state->first = state->first && state->first < change->position ? state->first : change->position;
+        if (!state->first || change->position < state->first)
+            state->was_there = false;
+        join_note_version(join, to, change->position, false); /* statements behind this one change it, too */
+        state = &join->keys.list[to];
     }
     row->value = value;
     row->since = since;
@@ -72,7 +76,20 @@ static void carry(struct iso_join *join, const struct join_change *change, uint3
         return; /* its own rows say what it has now */
     state->value = value;
     state->last = change->position;
-    join_carry_row(join, to, change->position);
+    join_carry_row(join, to, change->position, value);
+}
+
+static void carry(struct iso_join *join, const struct join_change *change, uint32_t key, iso_atom value, uint64_t since)
+{
+    carry_to(join, change, key_in(join, key, change->table), value, since);
+}
+
+bool join_carries_later(struct iso_join *join, const struct join_change *change, uint32_t to, iso_atom value)
+{
+    bool later = change->from != ISO_NONE && change->from != change->table && !change->is_over;
+    if (later)
+        carry_to(join, change, to, value, 0);
+    return later;
 }
 
 void join_carry_table(struct iso_join *join, const struct join_change *change)
@@ -88,7 +105,7 @@ void join_carry_table(struct iso_join *join, const struct join_change *change)
     }
 }
 
-void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position)
+void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position, iso_atom value)
 {
     uint32_t table = join->keys.list[key].of_table;
     for (uint32_t i = 0; join->carried.pending && i < join->changes.count; i++) {
@@ -98,8 +115,8 @@ void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position)
             continue;
         uint32_t to = key_in(join, key, change.table);
         const struct join_carried_row *row = find_carried(join, to, change.position);
-        if (!row || row->since <= position)
-            carry(join, &change, key, join->keys.list[key].value, position);
+        if (!row || row->since < position || (row->since == position && value != ISO_ABSENT))
+            carry(join, &change, key, value, position);
     }
 }
 

@@ -7,7 +7,8 @@
  *
  * A table that another one's rows came into (RENAME), or whose rows have other keys now, has what nobody delivered:
  * also keys that had no version get one that nobody knows, if a client asks for them, or if what changes them first
- * finds something there. A name that ends in a dot is a database's, of all of whose tables the change is.
+ * finds something there. A name that ends in a dot is a database's, of all of whose tables the change is; a dot
+ * alone is all databases.
  */
 #include <string.h>
 
@@ -29,7 +30,7 @@ static bool concerns(const struct iso_join *join, const struct join_change *chan
         return change->table == table;
     const char *database = name_of(join, change->table, one, &one_length);
     const char *name = name_of(join, table, other, &other_length);
-    return one_length < other_length && !memcmp(database, name, one_length);
+    return one_length == 1 || (one_length < other_length && !memcmp(database, name, one_length));
 }
 
 static void emit_change(struct iso_join *join, const struct join_change *change, uint32_t key)
@@ -45,6 +46,8 @@ static void emit_change(struct iso_join *join, const struct join_change *change,
         value = iso_value_unknown(&join->texts.atoms, change->kind == ISO_TABLE_PARTLY_EMPTIED ? ISO_UNJUDGED_DDL
                                                       : change->kind == ISO_TABLE_LOST         ? ISO_UNJUDGED_INCOMPLETE
                                                                                                : ISO_UNJUDGED_SCHEMA);
+    if (join_carries_later(join, change, key, value)) /* its row under the old name may still come */
+        return;
     join_emit_table_version(join, key, value, change->position, change->origin);
     struct join_key *state = &join->keys.list[key];
     if (join->capability->net && state->last <= change->position) {
@@ -129,6 +132,25 @@ void join_note_version(struct iso_join *join, uint32_t key, uint64_t position, b
     }
 }
 
+/* Whether a statement stands between this one and the key's first version: what that found says nothing of before. */
+static bool is_followed(const struct iso_join *join, const struct join_change *change, const struct join_key *state)
+{
+    for (uint32_t i = 0; i < join->changes.count; i++) {
+        const struct join_change *other = &join->changes.list[i];
+        if (other->position > change->position && other->position < state->first && other->kind != ISO_TABLE_LOST &&
+            concerns(join, other, state->of_table))
+            return true;
+    }
+    return false;
+}
+
+/* Whether something was there before the key's first version; of a cell, its row, which may have gone before that. */
+static bool was_there(const struct iso_join *join, const struct join_key *state)
+{
+    const struct join_key *row = state->part == JOIN_PART_CELL ? &join->keys.list[state->of_row] : state;
+    return state->was_there || row->was_there || (row->first && row->first < state->first);
+}
+
 void join_note_asked(struct iso_join *join, uint32_t key)
 {
     struct join_key *state = &join->keys.list[key];
@@ -138,7 +160,10 @@ void join_note_asked(struct iso_join *join, uint32_t key)
     for (uint32_t i = 0; i < join->changes.count; i++) {
         const struct join_change *change = &join->changes.list[i];
         bool lost = change->kind == ISO_TABLE_LOST && key >= change->keys;
-        if ((lost || (change->kind == ISO_TABLE_REPLACED && !state->first)) && concerns(join, change, state->of_table))
+        bool before = change->kind == ISO_TABLE_REPLACED &&
+                      (!state->first || (state->first > change->position &&
+                                         (was_there(join, state) || is_followed(join, change, state))));
+        if ((lost || before) && concerns(join, change, state->of_table))
             emit_change(join, change, key);
     }
 }

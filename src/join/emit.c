@@ -317,6 +317,8 @@ static void emit_transaction(struct iso_join *join, const struct join_transactio
     if (!writes_anything(join, transaction))
         return;
     fill(join, &(struct target){&join->out.block, false}, transaction, cts, reads);
+    if (reads && !join->capability->positions)
+        ask_initial(join);
     add_transaction(join);
     if (join->options.keep_joined)
         fill(join, &(struct target){&join->out.joined, true}, transaction, cts, reads);

@@ -166,13 +166,15 @@ static void report_missing(const struct comparison *comparison, const struct joi
         join_leave_out(join, write->key);
         return;
     }
-    if (may_have_moved(comparison, write))
+    if (may_have_moved(comparison, write)) {
         join->stats.lost++;
-    else if (!sure && comparison->has_cts)
+    } else if (!sure && comparison->has_cts) {
+        join_note_asked(join, write->key); /* what nobody delivered may have been there */
         join_emit_probe(join, ISO_MISSING, comparison->record->tid, write->key, write->after, comparison->cts,
                         comparison->record->origin);
-    else if (write->after != ISO_ABSENT)
+    } else if (write->after != ISO_ABSENT) {
         finding_of(comparison, ISO_MISSING, write->key)->expected = join_out(join, write->after);
+    }
 }
 
 static void report_value(const struct comparison *comparison, const struct join_row *write, const struct join_row *row)
@@ -262,6 +264,11 @@ static void check_before_image(const struct comparison *comparison, const struct
     if (!(row->flags & JOIN_ROW_BEFORE))
         return;
     if (!before) {
+        if (row->before != ISO_ABSENT) { /* it shows that something was there */
+            join_note_asked(join, row->key);
+            if (!join->capability->positions)
+                join_ask_initial(join, row->key);
+        }
         join_emit_probe(join, ISO_BEFORE_IMAGE, comparison->record->tid, row->key, row->before, comparison->cts,
                         row->origin);
     } else if ((before->flags & JOIN_ROW_AFTER) && before->after != row->before) {
@@ -481,12 +488,28 @@ void join_finish_placed(struct iso_join *join, uint32_t record, uint32_t transac
 
 /* ---- a transaction ---- */
 
+/* This record, or the next one of its chain, that may be the transaction's: of those that share a commit timestamp, the
+ * one that started when the rows say. */
+static uint32_t fitting_claim(const struct iso_join *join, const struct join_transaction *transaction, uint32_t record)
+{
+    bool has_start = transaction->identity.tag == JOIN_BY_STS;
+    while (record != ISO_NONE && has_start && join->records.list[record].flags & JOIN_RECORD_STS &&
+           join->records.list[record].sts != transaction->identity.number)
+        record = join->records.list[record].next_equal;
+    return record;
+}
+
+static uint32_t next_claim(const struct iso_join *join, const struct join_transaction *transaction, uint32_t record)
+{
+    return fitting_claim(join, transaction, join->records.list[record].next_equal);
+}
+
 static uint32_t claim_of(const struct iso_join *join, const struct join_transaction *transaction)
 {
     uint32_t record = join_map_get(&join->records.by_claim, transaction->identity);
     if (record == ISO_NONE && (transaction->flags & JOIN_HAS_CTS) && transaction->identity.tag != JOIN_BY_CTS)
         record = join_map_get(&join->records.by_claim, (struct join_identity){transaction->cts, JOIN_BY_CTS});
-    return record;
+    return fitting_claim(join, transaction, record);
 }
 
 static void finish(struct iso_join *join, uint32_t number, uint32_t record, uint64_t cts, enum iso_row_class class)
@@ -576,15 +599,16 @@ static void finish_claimed(struct iso_join *join, uint32_t number, uint32_t firs
     }
     bool shared = shares_timestamps(join, transaction);
     join_emit_respelt(join, transaction);
-    for (uint32_t record = first; record != ISO_NONE; record = join->records.list[record].next_equal) {
+    for (uint32_t record = first; record != ISO_NONE; record = next_claim(join, transaction, record)) {
         finish_claim(join, record, transaction);
         note_record(join, &join->records.list[record], transaction, cts);
     }
     if (join_commit_timestamp(transaction, &cts) && shared)
         emit_rest(join, transaction, cts);
+    struct join_transaction over = *transaction;
     finish(join, number, first, cts, ISO_ROWS_JUDGED);
     for (uint32_t record = first, next; record != ISO_NONE; record = next) {
-        next = join->records.list[record].next_equal;
+        next = next_claim(join, &over, record);
         join_forget_record(join, record);
     }
 }

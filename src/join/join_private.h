@@ -22,6 +22,7 @@ struct join_tally {
     uint32_t last;    /* of them */
     uint32_t done;    /* how many of the writes were */
     uint32_t listed;  /* operation behind the one of its row, + 1 */
+    uint32_t wrote;   /* the operation that wrote it last, + 1 */
     /* Of rows whose changes have no place in the record (own.c): */
     uint32_t states; /* how many changes of it there are */
     uint32_t latest; /* of a key: the last thing that they left of it, + 1 */
@@ -32,6 +33,7 @@ struct join_tally {
     uint32_t passed; /* of the record's writes of it */
     bool is_mixed;   /* somebody else says some of its changes */
     bool is_loose;
+    bool is_unknown; /* of a key: what the stream's change left of it nobody knows */
 };
 
 /* What a change of a row left of a key; and which state each operation of a record saw. */
@@ -97,9 +99,12 @@ struct iso_join {
 
 /* carry.c */
 void join_carry_table(struct iso_join *join, const struct join_change *change);
-/* A row of the key arrived, of that commit timestamp: it goes where statements carry its table's rows. */
-void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position);
+/* A row of the key arrived, of that commit timestamp, maybe behind the statement: it goes where statements carry its table's rows. */
+void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position, iso_atom value);
 bool join_is_carried(struct iso_join *join, const struct join_change *change, uint32_t key);
+/* The key's value from a RENAME on that nobody knows: where rows of the old name may still come, it leaves with theirs;
+ * false: it does not wait. */
+bool join_carries_later(struct iso_join *join, const struct join_change *change, uint32_t to, iso_atom value);
 void join_emit_carried(struct iso_join *join, uint64_t watermark); /* of statements up to it */
 
 /* Rows of a transaction in turns: all, or where they are net changes what went, and then what came. */

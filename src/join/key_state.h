@@ -27,6 +27,7 @@ struct join_key {
     bool asked;                 /* a client has read it since tables change (change.c) */
     bool was_changed;           /* some transaction has changed it */
     bool lost;                  /* PostgreSQL: of unknown value since a change of it was lost (lost.c) */
+    bool was_there;             /* its first version replaced something, where rows are net changes */
     bool is_header;             /* `TABLE#`, of queries (iso/history.h): it never has a value */
 };
 

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "history/foreign.h"
 #include "base/memory.h"
 #include "values/spelling.h"
 #include "pipeline/pipeline_private.h"
@@ -85,13 +86,23 @@ bool pipeline_is_probe(const struct iso_aion_event *event, enum iso_violation_ki
     return iso_join_probe_of(event->transaction.atoms, event->transaction.tid, kind, &text, &length);
 }
 
-/* Before images are the stream's; what is missing in it, or there in another way, a client said. */
+/* Whether the version that a before image is compared with is a client's. */
+static bool is_of_client(const struct iso_aion_event *event)
+{
+    const struct iso_aion_party *writer = &event->writer_expected;
+    return event->state != ISO_AION_FINAL ||
+           (writer->tid != ISO_ABSENT && !iso_tid_is_foreign(writer->atoms, writer->tid));
+}
+
+/* Before images are the stream's, but for those of what a client wrote; what is missing in it, or there in another way, a
+ * client said. */
 static struct iso_spellers spellers_of(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
     enum iso_violation_kind kind = event->kind;
     bool probe = pipeline_is_probe(event, &kind), of_rows = event->axiom == ISO_CDC || probe;
     bool has_records = pipeline->options.join.clients || pipeline->stats.intake.records;
-    return (struct iso_spellers){.client = has_records && !(of_rows && kind == ISO_BEFORE_IMAGE),
+    return (struct iso_spellers){.client =
+                                     has_records && (!(of_rows && kind == ISO_BEFORE_IMAGE) || is_of_client(event)),
                                  .write = of_rows && (kind == ISO_OTHER_VALUE || kind == ISO_MISSING)};
 }
 

@@ -123,7 +123,7 @@ static void columns(void **state)
                                    "\1"
                                    "\2b"
                                    "\2c" AT)),
-        "ROW insert db.t/1: - -> {\"b\":true,\"bit\":258,\"blob\":\"/w==\",\"d\":1.5,\"dec\":\"123.45\",\"e\":\"b\",\"f\":1.5,"
+        "ROW insert db.t/1: - -> {\"b\":true,\"bit\":258,\"blob\":\"/w==\",\"d\":1.5,\"dec\":\"123.45\",\"e\":2,\"f\":1.5,"
         "\"i\":-1,\"u\":18446744073709551615} cts 447984099186180098\n");
     decoding_end(&decoding);
 }

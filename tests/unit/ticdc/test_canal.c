@@ -319,6 +319,22 @@ static void options(void **state)
                         "framing or a registry with format=canal-json of a ticdc source: expected neither");
 }
 
+/* A row that moves to another key is gone from the one, and new under the other, with all of its cells. */
+static void rows_that_move(void **state)
+{
+    struct decoding decoding;
+    (void)state;
+    decoding_start(&decoding, &iso_ticdc_decoder,
+                   &(struct iso_decoder_options){.format = "canal-json", .cells = "true", .key = "a;b"});
+    assert_string_equal(
+        decoding_of_text(
+            &decoding, "{\"database\":\"s\",\"table\":\"t\",\"pkNames\":[\"a\",\"b\"],\"isDdl\":false,\"type\":"
+                       "\"UPDATE\",\"mysqlType\":{\"a\":\"int\",\"v\":\"int\"},\"old\":[{\"a\":\"1\",\"b\":\"2\",\"v\":"
+                       "\"7\"}],\"data\":[{\"a\":\"1\",\"b\":\"3\",\"v\":\"7\"}],\"_tidb\":{\"commitTs\":20}}"),
+        "ROW delete s.t/1,2: true -> - cts 20\nROW insert s.t/1,3: ? -> true cts 20\nCELL insert s.t/1,3#v: ? -> 7 cts 20\n");
+    decoding_end(&decoding);
+}
+
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
@@ -335,6 +351,7 @@ int main(void)
         cmocka_unit_test(watermarks_and_ddls),
         cmocka_unit_test(every_truncation),
         cmocka_unit_test(wrong_messages),
+        cmocka_unit_test(rows_that_move),
         cmocka_unit_test(options),
     };
     return cmocka_run_group_tests_name("ticdc canal-json", tests, NULL, NULL);

@@ -43,7 +43,7 @@ static void rows(void **state)
             "\"D\",\"t\",\"test\",9,true,1,\"a\",5\n\"I\",\"t\",\"test\",9,true,1,\"b\",5\n"),
         "IGNORED a header\n"
         "ROW delete test.t/1: {\"n\":5,\"v\":\"a\"} -> - cts 9\n"
-        "ROW insert test.t/1: - -> {\"n\":5,\"v\":\"b\"} cts 9\n");
+        "ROW update test.t/1: ? -> {\"n\":5,\"v\":\"b\"} cts 9\n");
     assert_string_equal(decoding_of_text(&decoding, "{\"checkpoint-ts\":447984124732375041}"),
                         "WATERMARK 447984124732375041\n");
     decoding_end(&decoding);

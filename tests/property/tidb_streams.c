@@ -1,0 +1,262 @@
+/* A TiDB's change feed in each of TiCDC's protocols, joined with what its clients record (tests/support/tidb_world.h):
+ * rows of all types, composite keys, statements, rows that move, partitions that lag, repeats after restarts, shared
+ * commit timestamps, reads FOR UPDATE and of the past.
+ *
+ * Of a correct database nothing is found, and where nothing is lost it holds. Every lie of a client about what the feed
+ * surely tells is found, and nothing else is. A feed that lacks a row does not hold. Between batches the pipeline is
+ * saved and restored at times.
+ *
+ * tidb_streams [--histories N] [--seed S] [--format F]
+ */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "connectors/history/record.h"
+#include "connectors/ticdc/ticdc.h"
+#include "pipeline/pipeline.h"
+#include "tests/support/arguments.h"
+#include "tests/support/restored.h"
+#include "tests/support/tidb_world.h"
+
+enum { MAX_REPORTS = 3, FOUND_MAX = 400, FOUND_TEXT = 200 };
+
+struct stream {
+    struct tidb_world world;
+    uint32_t found_count;
+    char found[FOUND_MAX][FOUND_TEXT]; /* "tid key", as lies are called */
+    char failure[512];
+    enum iso_status outcome;
+    const char *reason;
+    uint64_t held, lies, lies_found, lost, lost_noticed, repeats, shared, locks, past, moves, undecided;
+};
+
+static bool next_string(const char *line, const char *before, char *text, size_t size)
+{
+    const char *start = strstr(line, before);
+    if (start)
+        snprintf(text, size, "%.*s", (int)strcspn(start + strlen(before), "\""), start + strlen(before));
+    return start != NULL;
+}
+
+static enum iso_status sink(void *context, const char *line, size_t length, struct iso_error *error)
+{
+    struct stream *stream = context;
+    char copy[4096], tid[64] = "", key[100] = "";
+    (void)error;
+    snprintf(copy, sizeof copy, "%.*s", (int)length, line);
+    if (getenv("SHOW_LINES"))
+        printf("# %s", copy);
+    if (!strstr(copy, "\"state\":\"final\"") || stream->found_count == FOUND_MAX)
+        return ISO_OK;
+    next_string(copy, "\"tids\":[\"", tid, sizeof tid);
+    next_string(copy, "\"key\":\"", key, sizeof key);
+    snprintf(stream->found[stream->found_count++], FOUND_TEXT, "%s %s", tid, key);
+    return ISO_OK;
+}
+
+static struct iso_pipeline *open_pipeline(struct stream *stream)
+{
+    struct iso_pipeline_options options;
+    struct iso_decoder_options decoding;
+    struct iso_error error = {.status = ISO_OK};
+    iso_pipeline_options_init(&options);
+    tidb_decoder_options(&stream->world, &decoding);
+    options.engine.level = ISO_SI;
+    options.join.kind = "ticdc";
+    options.join.clients = true;
+    options.join.initial_known = true;
+    options.sink = sink;
+    options.sink_context = options.context = stream;
+    options.final_only = !getenv("SHOW_LINES");
+    struct iso_pipeline *pipeline = iso_pipeline_new(&options);
+    struct iso_decoder *decoder = iso_ticdc_decoder.create(&decoding, &error);
+    if (!decoder) {
+        fprintf(stderr, "%s\n", error.text);
+        abort();
+    }
+    iso_pipeline_route(pipeline, "ticdc", decoder, false);
+    iso_pipeline_route(pipeline, "clients",
+                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
+    return pipeline;
+}
+
+static struct iso_pipeline *open_again(void *context)
+{
+    return open_pipeline(context);
+}
+
+static void check_books(struct stream *stream, const struct iso_pipeline *pipeline)
+{
+    struct iso_books books;
+    iso_pipeline_books(pipeline, &books);
+    if (!books.balanced)
+        snprintf(stream->failure, sizeof stream->failure, "the books do not balance");
+}
+
+/* Feed and records, each in its own order, mixed; in batches of a few. */
+static void give(struct stream *stream, struct iso_pipeline **place, struct feed *feed, struct iso_error *error)
+{
+    struct tidb_world *world = &stream->world;
+    struct iso_message batch[8];
+    uint32_t row = 0, record = 0, count = 0, bias = random_below(&world->random, 101);
+    struct iso_inputs *inputs = iso_pipeline_inputs(*place);
+    for (uint32_t i = 0; i < feed->count; i++) {
+        struct iso_message *message = &feed->list[i];
+        message->input = iso_inputs_number(inputs, message->topic, strlen(message->topic), message->partition);
+        iso_pipeline_declare(*place, message->input, 0);
+    }
+    uint32_t client = iso_inputs_number(inputs, "clients", 7, 0);
+    iso_pipeline_declare(*place, client, 0);
+    while ((row < feed->count || record < world->line_count) && error->status == ISO_OK) {
+        if (row < feed->count && (record == world->line_count || random_percent(&world->random, bias))) {
+            batch[count++] = feed->list[row++];
+        } else {
+            const char *line = world->lines[record];
+            batch[count++] = (struct iso_message){.topic = "clients",
+                                                  .input = client,
+                                                  .offset = record++,
+                                                  .payload = {(const uint8_t *)line, (uint32_t)strlen(line)}};
+        }
+        const struct iso_message *last = &batch[count - 1];
+        if (getenv("SHOW_FEED"))
+            printf("# %s %d %.*s\n", last->topic, last->partition, (int)last->payload.size,
+                   (const char *)last->payload.data);
+        if (count < 8 && !random_percent(&world->random, 25) && (row < feed->count || record < world->line_count))
+            continue;
+        iso_pipeline_feed(*place, batch, count, 0, error);
+        count = 0;
+        check_books(stream, *place);
+        if (error->status == ISO_OK && random_percent(&world->random, 3) && !getenv("NO_RESTORE"))
+            *place = test_restored(*place, open_again, stream, error);
+    }
+}
+
+static bool was_told(const struct tidb_world *world, const char *found)
+{
+    for (uint32_t i = 0; i < world->lie_count; i++)
+        if (!strcmp(world->told[i].text, found))
+            return true;
+    return false;
+}
+
+static bool was_found(const struct stream *stream, const char *lie)
+{
+    for (uint32_t i = 0; i < stream->found_count; i++)
+        if (!strcmp(stream->found[i], lie))
+            return true;
+    return false;
+}
+
+static void compare(struct stream *stream)
+{
+    const struct tidb_world *world = &stream->world;
+    for (uint32_t i = 0; i < stream->found_count && !world->was_lost; i++)
+        if (!was_told(world, stream->found[i]))
+            snprintf(stream->failure, sizeof stream->failure, "accused: %s", stream->found[i]);
+    for (uint32_t i = 0; i < world->lie_count && !world->was_lost; i++) {
+        bool found = was_found(stream, world->told[i].text);
+        stream->lies += world->told[i].must_find;
+        stream->lies_found += found;
+        if (!found && world->told[i].must_find)
+            snprintf(stream->failure, sizeof stream->failure, "not found: %s", world->told[i].text);
+    }
+    bool whole = !world->was_lost && !world->lies && !world->statements && !world->has_lossy;
+    bool first_file = !strcmp(world->format, "csv") && stream->reason && !strcmp(stream->reason, "schema");
+    /* Rows that a transaction wrote over, unlisted; writes of what the encoder loses. */
+    bool own_order = stream->reason && (!strcmp(stream->reason, "own-order") || !strcmp(stream->reason, "lossy"));
+    if (whole && stream->outcome != ISO_OK && !first_file && !own_order) /* csv: a first file may be another name's */
+        snprintf(stream->failure, sizeof stream->failure, "whole, and not judged: %s",
+                 stream->reason ? stream->reason : "violated");
+    if (world->was_lost && stream->outcome == ISO_OK && !world->lies)
+        stream->lost++;
+    stream->lost_noticed += world->was_lost && stream->outcome != ISO_OK;
+    stream->held += stream->outcome == ISO_OK;
+    stream->undecided += stream->outcome == ISO_UNDECIDED;
+    stream->shared += world->shared_commits;
+    stream->locks += world->locks;
+    stream->past += world->past_reads;
+    stream->moves += world->moves;
+}
+
+static bool carry(struct stream *stream, uint64_t seed)
+{
+    struct tidb_world *world = &stream->world;
+    struct iso_error error = {.status = ISO_OK};
+    struct feed feed;
+    const char *format = world->format;
+    *world = (struct tidb_world){.format = format, .random = {seed * 7919 + 17}};
+    stream->found_count = 0;
+    stream->failure[0] = 0;
+    world->lies = random_percent(&world->random, 50);
+    world->statements = random_percent(&world->random, 60);
+    world->one_zone = random_percent(&world->random, 50);
+    world->loses = !world->lies && random_percent(&world->random, 20);
+    tidb_execute(world);
+    feed_init(&feed);
+    tidb_write(world, &feed);
+    struct iso_pipeline *pipeline = open_pipeline(stream);
+    struct iso_pipeline_stats stats;
+    give(stream, &pipeline, &feed, &error);
+    if (error.status == ISO_OK)
+        iso_pipeline_end(pipeline, 0, &error);
+    if (error.status == ISO_OK)
+        stream->outcome = iso_pipeline_outcome(pipeline, false, &stream->reason);
+    iso_pipeline_stats(pipeline, &stats);
+    stream->repeats += stats.join.repeats;
+    if (error.status != ISO_OK)
+        snprintf(stream->failure, sizeof stream->failure, "%.500s", error.text);
+    else
+        compare(stream);
+    if (stream->failure[0]) {
+        printf("not ok - %s, seed %" PRIu64 ": %s\n", format, seed, stream->failure);
+        printf("# outcome %d, reason %s\n", stream->outcome, stream->reason ? stream->reason : "none");
+        for (uint32_t i = 0; i < stream->found_count; i++)
+            printf("# found: %s\n", stream->found[i]);
+    }
+    iso_pipeline_free(pipeline);
+    feed_release(&feed);
+    tidb_release(world);
+    return !stream->failure[0];
+}
+
+static bool run_format(const char *format, uint64_t histories, uint64_t seed)
+{
+    struct stream *stream = iso_allocate_zeroed(1, sizeof *stream);
+    uint32_t failed = 0;
+    stream->world.format = format;
+    for (uint64_t i = 0; i < histories && failed < MAX_REPORTS; i++)
+        failed += !carry(stream, seed + i);
+    bool holds =
+        !strcmp(format, "csv") || stream->held; /* of rows that a first file may have brought nothing is said */
+    bool occurred = holds && stream->lies_found && stream->lost_noticed && stream->repeats && stream->shared &&
+                    stream->locks && stream->past && stream->moves;
+    printf("# %s: %" PRIu64 " held, %" PRIu64 " undecided, %" PRIu64 " lies surely told, %" PRIu64 " found, %" PRIu64
+           " lost rows noticed, %" PRIu64 " not, %" PRIu64 " repeats, %" PRIu64 " shared commits, %" PRIu64
+           " locking reads, %" PRIu64 " of the past, %" PRIu64 " moves\n",
+           format, stream->held, stream->undecided, stream->lies, stream->lies_found, stream->lost_noticed,
+           stream->lost, stream->repeats, stream->shared, stream->locks, stream->past, stream->moves);
+    printf("%s - %s: %" PRIu64 " histories of a TiDB\n", !failed && occurred ? "ok" : "not ok", format, histories);
+    iso_free(stream);
+    return !failed && occurred;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const formats[] = {"canal-json", "open-protocol", "simple", "simple-avro",
+                                          "avro",       "debezium",      "csv"};
+    uint64_t histories = 400, seed = 1;
+    const char *only = NULL;
+    bool good = true;
+    const struct argument known[] = {
+        {"--histories", .number = &histories}, {"--seed", .number = &seed}, {"--format", .text = &only}, {0}};
+    if (!arguments_read(known, argc, argv))
+        return 2;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (!only || !strcmp(only, formats[i]))
+            good &= run_format(formats[i], histories, seed);
+    return good ? 0 : 1;
+}
