@@ -341,7 +341,11 @@ static void survey(struct taking *taking)
         }
         join_leave_out(join, key);
         join->stats.reads_gone[ISO_READS_UNCOVERED] += !is_write;
+        /* Its table may get a topic with this very row, which is the record's. */
+        if (is_write && join->tables.grow && record->xid)
+            record->flags |= JOIN_RECORD_TAKES;
     }
+    writes |= record->flags & JOIN_RECORD_TAKES;
     taking->flags = (uint8_t)((taking->flags & ~ISO_WRITES) | (writes ? ISO_WRITES : 0));
 }
 
