@@ -251,7 +251,7 @@ class Stack:
                 self.count("judged", 1)
                 bad = self.judge.record(record, t, self.stream.changes)
                 found += [(session, one) for one in bad]
-        if not self.pending:
+        if not self.pending and not self.tap.sessions:  # who still works is judged later
             self.stream.changes.clear()
         return found
 
