@@ -481,7 +481,7 @@ static void note_net(struct iso_join *join, const struct arrival *arrival, const
         join_note_value(join, arrival->block, arrival->event->table, arrival->key, row->after);
         state->last = cts;
     }
-    join_carry_row(join, arrival->key, cts, row->after);
+    join_carry_row(join, arrival->key, cts, row->after, row->operation != ISO_ROW_DELETE);
     if (!state->first || cts < state->first)
         state->was_there = false;
     if (!state->first || cts <= state->first)

@@ -72,11 +72,11 @@ static void carry_to(struct iso_join *join, const struct join_change *change, ui
     }
     row->value = value;
     row->since = since;
-    if (state->last > change->position)
-        return; /* its own rows say what it has now */
-    state->value = value;
-    state->last = change->position;
-    join_carry_row(join, to, change->position, value);
+    if (state->last <= change->position) { /* else its own rows say what it has now */
+        state->value = value;
+        state->last = change->position;
+    }
+    join_carry_row(join, to, change->position, value, true);
 }
 
 static void carry(struct iso_join *join, const struct join_change *change, uint32_t key, iso_atom value, uint64_t since)
@@ -105,17 +105,18 @@ void join_carry_table(struct iso_join *join, const struct join_change *change)
     }
 }
 
-void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position, iso_atom value)
+void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position, iso_atom value, bool again)
 {
     uint32_t table = join->keys.list[key].of_table;
     for (uint32_t i = 0; join->carried.pending && i < join->changes.count; i++) {
         struct join_change change = join->changes.list[i];
         if (change.from != table || change.is_over || position > change.position ||
-            (position == change.position && find_carried(join, key, position)))
+            (position == change.position && find_carried(join, key, position)) ||
+            join_is_altered_between(join, table, position, change.position))
             continue;
         uint32_t to = key_in(join, key, change.table);
         const struct join_carried_row *row = find_carried(join, to, change.position);
-        if (!row || row->since < position || (row->since == position && value != ISO_ABSENT))
+        if (!row || row->since < position || (row->since == position && again))
             carry(join, &change, key, value, position);
     }
 }

@@ -132,13 +132,12 @@ void join_note_version(struct iso_join *join, uint32_t key, uint64_t position, b
     }
 }
 
-/* Whether a statement stands between this one and the key's first version: what that found says nothing of before. */
-static bool is_followed(const struct iso_join *join, const struct join_change *change, const struct join_key *state)
+bool join_is_altered_between(const struct iso_join *join, uint32_t table, uint64_t after, uint64_t before)
 {
     for (uint32_t i = 0; i < join->changes.count; i++) {
-        const struct join_change *other = &join->changes.list[i];
-        if (other->position > change->position && other->position < state->first && other->kind != ISO_TABLE_LOST &&
-            concerns(join, other, state->of_table))
+        const struct join_change *change = &join->changes.list[i];
+        if (change->position > after && change->position < before && change->kind != ISO_TABLE_LOST &&
+            concerns(join, change, table))
             return true;
     }
     return false;
@@ -160,9 +159,11 @@ void join_note_asked(struct iso_join *join, uint32_t key)
     for (uint32_t i = 0; i < join->changes.count; i++) {
         const struct join_change *change = &join->changes.list[i];
         bool lost = change->kind == ISO_TABLE_LOST && key >= change->keys;
-        bool before = change->kind == ISO_TABLE_REPLACED &&
-                      (!state->first || (state->first > change->position &&
-                                         (was_there(join, state) || is_followed(join, change, state))));
+        bool before =
+            change->kind == ISO_TABLE_REPLACED &&
+            (!state->first || (state->first > change->position &&
+                               (was_there(join, state) ||
+                                join_is_altered_between(join, state->of_table, change->position, state->first))));
         if ((lost || before) && concerns(join, change, state->of_table))
             emit_change(join, change, key);
     }

@@ -99,8 +99,9 @@ struct iso_join {
 
 /* carry.c */
 void join_carry_table(struct iso_join *join, const struct join_change *change);
-/* A row of the key arrived, of that commit timestamp, maybe behind the statement: it goes where statements carry its table's rows. */
-void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position, iso_atom value);
+/* A row of the key arrived, of that commit timestamp, maybe behind the statement; `again`: it stands behind others of that
+ * timestamp. It goes where statements carry its table's rows. */
+void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position, iso_atom value, bool again);
 bool join_is_carried(struct iso_join *join, const struct join_change *change, uint32_t key);
 /* The key's value from a RENAME on that nobody knows: where rows of the old name may still come, it leaves with theirs;
  * false: it does not wait. */
@@ -346,7 +347,9 @@ void join_take_table_change(struct iso_join *join, const struct iso_history *blo
 void join_note_version(struct iso_join *join, uint32_t key, uint64_t position, bool found_some);
 void join_add_lost(struct iso_join *join, uint32_t table, uint64_t position, uint64_t origin);
 bool join_was_replaced(const struct iso_join *join, uint32_t key); /* by another table, before its first version */
-void join_note_asked(struct iso_join *join, uint32_t key);         /* a client reads it for the first time */
+/* Whether a statement changed the table between these positions. */
+bool join_is_altered_between(const struct iso_join *join, uint32_t table, uint64_t after, uint64_t before);
+void join_note_asked(struct iso_join *join, uint32_t key); /* a client reads it for the first time */
 
 /* undone.c */
 void join_take_begin(struct iso_join *join, const struct iso_history *block, const struct iso_event *event);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "probe/probe_private.h"
+#include "probe/tso.h"
 
 enum { GONE_MS = 5000, RETRY_MS = 50, TOGETHER = 40, RESOLVE_TRIES = 40 };
 #define CUT_SHARE (UINT32_MAX / 50)
@@ -76,18 +77,33 @@ static struct iso_text *begin_operation(struct probe_session *session, const cha
     return text;
 }
 
+/* Another version of TiDB than those that are known: nothing of it is judged. */
+static bool refuse_answer(struct probe_session *session, const char *variable, const char *answer)
+{
+    char text[600];
+    snprintf(
+        text, sizeof text,
+        "%s is \"%.300s\", which is not how TiDB is known to say its timestamps; its version (SELECT VERSION()) is not "
+        "supported, and nothing is judged",
+        variable, answer);
+    journal_fail(session->probe, ISO_FAILED, text);
+    return false;
+}
+
 /* TiDB's pessimistic statements see and lock what is newest then. */
 static bool put_own_time(struct probe_session *session)
 {
-    char stamp[24];
+    char info[512];
+    uint64_t stamp;
     if (!session->probe->has_tso || !session->pessimistic)
         return true;
-    if (!execute(session, "SELECT JSON_UNQUOTE(JSON_EXTRACT(@@tidb_last_query_info, '$.for_update_ts'))"))
+    if (!execute(session, "SELECT @@tidb_last_query_info"))
         return false;
-    take_text(session, stamp, sizeof stamp);
-    if (stamp[0] && strcmp(stamp, "0"))
-        iso_text_format(&session->operations, ",\"ots\":\"%s\"", stamp);
-    return true;
+    take_text(session, info, sizeof info);
+    enum tso_answer answer = tso_for_update(info, &stamp);
+    if (answer == TSO_SAID)
+        iso_text_format(&session->operations, ",\"ots\":\"%" PRIu64 "\"", stamp);
+    return answer != TSO_WRONG || refuse_answer(session, "@@tidb_last_query_info", info);
 }
 
 static bool end_write(struct probe_session *session)
@@ -215,7 +231,9 @@ static bool begin(struct probe_session *session)
     }
     if (probe->has_positions)
         take_text(session, session->snapshot, sizeof session->snapshot);
-    return true;
+    uint64_t start;
+    return !probe->has_tso || tso_current(session->snapshot, &start) == TSO_SAID ||
+           refuse_answer(session, "@@tidb_current_ts", session->snapshot);
 }
 
 static bool ask_xid(struct probe_session *session)
@@ -234,16 +252,17 @@ static bool ask_xid(struct probe_session *session)
 /* TiDB says when it committed, of the transaction before. */
 static void ask_commit_stamp(struct probe_session *session)
 {
-    char info[512], start[64];
-    const char *commit;
+    char info[512];
+    uint64_t start, commit;
     if (!session->probe->has_tso || !session->writes || !execute(session, "SELECT @@tidb_last_txn_info"))
         return;
     take_text(session, info, sizeof info);
-    snprintf(start, sizeof start, "\"start_ts\":%.20s,", session->snapshot);
-    commit = strstr(info, "\"commit_ts\":");
-    if (commit && strstr(info, start))
-        snprintf(session->end_stamp, sizeof session->end_stamp, "%" PRIu64,
-                 (uint64_t)strtoull(commit + strlen("\"commit_ts\":"), NULL, 10));
+    enum tso_answer answer =
+        tso_current(session->snapshot, &start) == TSO_SAID ? tso_commit(info, start, &commit) : TSO_OTHER;
+    if (answer == TSO_SAID)
+        snprintf(session->end_stamp, sizeof session->end_stamp, "%" PRIu64, commit);
+    else if (answer == TSO_WRONG)
+        refuse_answer(session, "@@tidb_last_txn_info", info);
 }
 
 static enum iso_database_end end(struct probe_session *session, bool is_fine, bool rolls_back)

@@ -2,6 +2,7 @@
 #include "tests/support/test.h"
 
 #include "probe/probe.h"
+#include "probe/tso.h"
 
 static void test_isolation(void **state)
 {
@@ -50,10 +51,48 @@ static void test_refused(void **state)
     assert_int_equal(error.status, ISO_BAD_INPUT);
 }
 
+/* What TiDB answers is taken as it is known, and else refused. */
+static void test_timestamps(void **state)
+{
+    (void)state;
+    const uint64_t start = UINT64_C(447984099186180097);
+    static const struct {
+        const char *text;
+        enum tso_answer answer;
+    } currents[] = {{"447984099186180097", TSO_SAID}, {"0", TSO_OTHER},  {"", TSO_WRONG},
+                    {"2024-02-26", TSO_WRONG},        {"12", TSO_WRONG}, {"-1", TSO_WRONG}},
+      commits[] = {{"", TSO_OTHER},
+                   {"{\"txn_scope\":\"global\",\"start_ts\":447984099186180097,\"commit_ts\":447984099186180098,"
+                    "\"txn_commit_mode\":\"1pc\",\"async_commit_fallback\":false}",
+                    TSO_SAID},
+                   {"{\"start_ts\":447984099186180090,\"commit_ts\":447984099186180091}", TSO_OTHER},
+                   {"{\"start_ts\":447984099186180097,\"commit_ts\":0,\"error\":\"write conflict\"}", TSO_OTHER},
+                   {"{\"start_ts\":447984099186180097,\"commit_ts\":447984099186180097}", TSO_WRONG},
+                   {"{\"start_ts\":\"447984099186180097\",\"commit_ts\":\"447984099186180098\"}", TSO_WRONG},
+                   {"{\"startTS\":447984099186180097,\"commitTS\":447984099186180098}", TSO_WRONG},
+                   {"{\"start_ts\":447984099186180097}", TSO_WRONG},
+                   {"{\"start_ts\":447984099186180097,\"commit_ts\":447984099186180098", TSO_WRONG},
+                   {"start_ts=447984099186180097", TSO_WRONG}},
+      locks[] = {
+          {"{\"txn_scope\":\"global\",\"start_ts\":447984099186180097,\"for_update_ts\":447984099186180099}", TSO_SAID},
+          {"{\"start_ts\":447984099186180097,\"for_update_ts\":0}", TSO_OTHER},
+          {"{\"start_ts\":447984099186180097,\"for_update_ts\":447984099186180000}", TSO_WRONG},
+          {"{\"start_ts\":447984099186180097}", TSO_WRONG}};
+    uint64_t stamp = 0;
+    for (size_t i = 0; i < sizeof currents / sizeof *currents; i++)
+        assert_int_equal(tso_current(currents[i].text, &stamp), currents[i].answer);
+    for (size_t i = 0; i < sizeof commits / sizeof *commits; i++)
+        assert_int_equal(tso_commit(commits[i].text, start, &stamp), commits[i].answer);
+    assert_int_equal(tso_commit(commits[1].text, start, &stamp), TSO_SAID);
+    assert_true(stamp == start + 1);
+    for (size_t i = 0; i < sizeof locks / sizeof *locks; i++)
+        assert_int_equal(tso_for_update(locks[i].text, &stamp), locks[i].answer);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_isolation), cmocka_unit_test(test_workloads),
-                                       cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_timestamps), cmocka_unit_test(test_isolation),
+                                       cmocka_unit_test(test_workloads), cmocka_unit_test(test_refused)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
