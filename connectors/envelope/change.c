@@ -47,6 +47,8 @@ enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *i
     *flags = ISO_PAYLOAD_IS(text, "last")                      ? ISO_EVENT_SNAPSHOT_ENDS | ISO_EVENT_TABLE_ENDS
              : ISO_PAYLOAD_IS(text, "last_in_data_collection") ? ISO_EVENT_TABLE_ENDS
              : ISO_PAYLOAD_IS(text, "incremental")             ? ISO_EVENT_INCREMENTAL
+             : ISO_PAYLOAD_IS(text, "first") || ISO_PAYLOAD_IS(text, "first_in_data_collection")
+                 ? ISO_EVENT_SNAPSHOT_MARKS
                                                                : 0;
     return ISO_OK;
 }

@@ -119,6 +119,15 @@ static uint32_t mark_open(struct iso_join *join)
     return mark;
 }
 
+/* The same of tables that they lack rows of. */
+static void note_lacking(struct iso_join *join)
+{
+    for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer)
+        if (join_mark_lacking(join, &join->open.list[i]))
+            for (uint32_t table = 0; table < join->tables.count; table++)
+                join->tables.list[table].has_lost |= join->tables.list[table].lacks == join->counters.lacks;
+}
+
 bool join_start_is_open(const struct iso_join *join, uint32_t table)
 {
     const struct join_start *start = &join->start;
@@ -135,12 +144,14 @@ bool iso_join_start_is_open(struct iso_join *join, const struct iso_atoms *atoms
 static void report_learned(struct iso_join *join, bool ended)
 {
     uint32_t open = join->start.learned ? mark_open(join) : 0;
+    if (open)
+        note_lacking(join);
     for (uint32_t key = 0; join->start.learned && key < join->keys.names.key_count; key++) {
         const struct join_key *state = &join->keys.list[key];
         if (state->initial != JOIN_INITIAL_LEARNED)
             continue;
         bool excused = varies(join, key) || join_was_replaced(join, key) || state->mark == open ||
-                       join_start_is_open(join, state->of_table) ||
+                       join_start_is_open(join, state->of_table) || join->tables.list[state->of_table].has_lost ||
                        (!ended && join_log_lacks_statement(join, state->first));
         join->keys.list[key].initial = JOIN_INITIAL_DELIVERED;
         join->start.learned--;
@@ -219,20 +230,25 @@ static void note_table(struct iso_join *join, uint32_t number, const struct iso_
     bool ends = event->flags & (ISO_EVENT_TABLE_ENDS | ISO_EVENT_SNAPSHOT_ENDS);
     if (event->type == ISO_EVENT_CELL || event->flags & ISO_EVENT_INCREMENTAL)
         return;
-    join->start.marks |= (event->flags & ISO_EVENT_TABLE_ENDS) != 0;
+    join->start.marks |= (event->flags & (ISO_EVENT_TABLE_ENDS | ISO_EVENT_SNAPSHOT_MARKS)) != 0;
     if (ends)
         table->start = JOIN_START_WHOLE;
     else if (table->start < JOIN_START_ROWS)
         table->start++;
 }
 
-void join_unlearn(struct iso_join *join, uint32_t key)
+/* It had something, and what a change found there may be what another one left that did not come. */
+static void forget_initial(struct iso_join *join, uint32_t key)
 {
-    if (join->keys.list[key].initial != JOIN_INITIAL_LEARNED)
-        return;
     set_initial(join, key, JOIN_INITIAL_DELIVERED);
     join_emit_table_version(join, key, iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_INCOMPLETE),
                             ISO_JOIN_START + 1, UINT64_MAX);
+}
+
+void join_unlearn(struct iso_join *join, uint32_t key)
+{
+    if (join->keys.list[key].initial == JOIN_INITIAL_LEARNED)
+        forget_initial(join, key);
 }
 
 void join_learn_initial(struct iso_join *join, uint32_t key, const struct iso_event *event, const struct join_row *row)
@@ -246,6 +262,10 @@ void join_learn_initial(struct iso_join *join, uint32_t key, const struct iso_ev
         set_initial(join, key, JOIN_INITIAL_DELIVERED);
         if (asked)
             join_emit_start(join, key, ISO_ABSENT);
+        return;
+    }
+    if (state->lost || join->tables.list[state->of_table].has_lost) {
+        forget_initial(join, key);
         return;
     }
     set_initial(join, key, JOIN_INITIAL_LEARNED);

@@ -80,6 +80,7 @@ struct join_table {
     uint8_t cells;               /* enum join_coverage: whether its columns are cells */
     uint8_t start;               /* enum join_table_start */
     uint32_t lacks;              /* the mark of the incomplete transaction that lacks rows of it (lost.c) */
+    bool has_lost;               /* some transaction may lack rows of it, and nobody says of which keys */
     uint64_t left_out;           /* clients' operations on its keys that were not judged */
     uint64_t unseen;             /* of a column: those from before anything of it was known */
     struct iso_value_type value; /* of its rows' values, as it was when `types` types were known */

@@ -182,6 +182,7 @@ static void lose_key(struct iso_join *join, uint32_t key, uint64_t position, uin
     if (state->is_header || (rises && state->lost))
         return;
     state->lost = true;
+    join_unlearn(join, key);
     join_emit_table_version(join, key, iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_INCOMPLETE), position,
                             origin);
 }
@@ -189,6 +190,7 @@ static void lose_key(struct iso_join *join, uint32_t key, uint64_t position, uin
 /* One that clients ask for, or the stream names, is a key; others get their version when they become one (change.c). */
 static void lose_table(struct iso_join *join, uint32_t table, uint64_t position, uint64_t origin)
 {
+    join->tables.list[table].has_lost = true;
     for (uint32_t key = 0; key < join->keys.names.key_count; key++)
         if (join->keys.list[key].of_table == table)
             lose_key(join, key, position, origin);

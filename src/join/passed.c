@@ -133,6 +133,19 @@ static bool only_reads(const struct iso_join *join, const struct join_record *re
            !record->xid && !record->writes.count && record->flags & JOIN_RECORD_TAKES;
 }
 
+/* PostgreSQL sends a row for each write. */
+static bool is_short(const struct iso_join *join, const struct join_record *record, uint32_t number,
+                     const struct join_row *write)
+{
+    if (number == ISO_NONE || !record->xid || join->keys.list[write->key].part == JOIN_PART_CELL)
+        return false;
+    const struct join_chain *rows = &join->open.list[number].rows;
+    uint32_t came = 0;
+    for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows.list[r].next)
+        came += join->rows.list[r].key == write->key;
+    return came < write->content;
+}
+
 /* Whether a row that it wrote, and that did not come, may be on its way. */
 static bool waits_for_rows(struct iso_join *join, const struct join_record *record)
 {
@@ -141,15 +154,15 @@ static bool waits_for_rows(struct iso_join *join, const struct join_record *reco
     uint64_t commit = commit_of(join, record);
     uint32_t mark = join_mark_finals(join, number == ISO_NONE ? &nothing : &join->open.list[number]);
     for (uint32_t i = 0; i < rows; i++, row = join->rows.list[row].next) {
-        const struct join_key *state = &join->keys.list[join->rows.list[row].key];
-        bool came = state->mark == mark ? join_agrees(join, &join->rows.list[state->row], &join->rows.list[row])
+        const struct join_row *write = &join->rows.list[row];
+        const struct join_key *state = &join->keys.list[write->key];
+        bool came = state->mark == mark ? join_agrees(join, &join->rows.list[state->row], write) && !is_short(join, record, number, write)
                                         : state->part == JOIN_PART_CELL && join->keys.list[state->of_row].mark == mark;
-        bool matters =
-            !came && !(join->rows.list[row].flags & JOIN_ROW_WITHOUT) && join_is_judged(join, join->rows.list[row].key);
-        if (matters && !join_extent_is_sure(join, join->rows.list[row].key, commit))
+        bool matters = !came && !(write->flags & JOIN_ROW_WITHOUT) && join_is_judged(join, write->key);
+        if (matters && commit > sure_of(join, write->key))
             return true;
     }
-    return number == ISO_NONE && record->flags & JOIN_RECORD_TAKES && !join_extent_is_sure(join, ISO_NONE, commit);
+    return number == ISO_NONE && record->flags & JOIN_RECORD_TAKES && commit > sure_of(join, ISO_NONE);
 }
 
 /* Nothing more than a marker says where in the log it is. Where as many transactions ended without a row as there are such
@@ -170,7 +183,7 @@ static void mark_beyond(struct iso_join *join)
         bool is_given = record->kept == ISO_NONE; /* and it is its writes that wait */
         uint64_t commit = commit_of(join, record);
         if (record->status != ISO_COMMITTED || (!is_given && !join_may_write(join, record)) ||
-            only_reads(join, record, commit))
+            only_reads(join, record, commit) || (join->positions.active && commit == UINT64_MAX))
             continue;
         if (has_channels(join) || goes_by_lanes(join) ? waits_for_rows(join, record)
                                                       : commit > join->extent.sure && !(commit == UINT64_MAX && empty))
@@ -189,7 +202,8 @@ void join_extent_close(struct iso_join *join)
 {
     struct join_extent *extent = &join->extent;
     bool records = join->options.clients || join->source.in_band;
-    if (!records || join->positions.active || join->capability->closing == JOIN_CLOSES_AT_WATERMARK)
+    if (!records || join->capability->closing == JOIN_CLOSES_AT_WATERMARK ||
+        (join->positions.active && !goes_by_lanes(join)))
         return;
     extent->closed = true;
     if (join->source.numbered) /* up to the next commit */
