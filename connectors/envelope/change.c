@@ -49,7 +49,7 @@ enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *i
              : ISO_PAYLOAD_IS(text, "incremental")             ? ISO_EVENT_INCREMENTAL
              : ISO_PAYLOAD_IS(text, "first") || ISO_PAYLOAD_IS(text, "first_in_data_collection")
                  ? ISO_EVENT_SNAPSHOT_MARKS
-                                                               : 0;
+                 : 0;
     return ISO_OK;
 }
 

@@ -139,6 +139,15 @@ bool iso_join_start_is_open(struct iso_join *join, const struct iso_atoms *atoms
     return join_start_is_open(join, join->keys.list[join_key_find(join, atoms, key)].of_table);
 }
 
+static void set_initial(struct iso_join *join, uint32_t key, enum join_initial how)
+{
+    struct join_key *state = &join->keys.list[key];
+    join->start.asked -= state->initial == JOIN_INITIAL_ASKED;
+    join->start.learned -= state->initial == JOIN_INITIAL_LEARNED;
+    join->start.learned += how == JOIN_INITIAL_LEARNED;
+    state->initial = (uint8_t)how;
+}
+
 /* A snapshot was sent, and a key of it that changed was not in it: its row is lost, or arrived with another table's.
  * Where a statement in front of the change has not been delivered yet, nobody knows. */
 static void report_learned(struct iso_join *join, bool ended)
@@ -146,16 +155,17 @@ static void report_learned(struct iso_join *join, bool ended)
     uint32_t open = join->start.learned ? mark_open(join) : 0;
     if (open)
         note_lacking(join);
-    for (uint32_t key = 0; join->start.learned && key < join->keys.names.key_count; key++) {
+    for (uint32_t key = 0; join->start.snapshots && join->start.learned && key < join->keys.names.key_count; key++) {
         const struct join_key *state = &join->keys.list[key];
         if (state->initial != JOIN_INITIAL_LEARNED)
             continue;
-        bool excused = varies(join, key) || join_was_replaced(join, key) || state->mark == open ||
-                       join_start_is_open(join, state->of_table) || join->tables.list[state->of_table].has_lost ||
+        bool may_lack = state->mark == open || join->tables.list[state->of_table].has_lost;
+        bool excused = varies(join, key) || join_was_replaced(join, key) || join_start_is_open(join, state->of_table) ||
                        (!ended && join_log_lacks_statement(join, state->first));
-        join->keys.list[key].initial = JOIN_INITIAL_DELIVERED;
-        join->start.learned--;
-        if (join->start.snapshots && !excused)
+        if (may_lack) /* and what it found may be forgotten yet (join_unlearn) */
+            continue;
+        set_initial(join, key, JOIN_INITIAL_DELIVERED);
+        if (!excused)
             join_report_gap(join, key, ISO_ABSENT, UINT64_MAX);
     }
 }
@@ -212,15 +222,6 @@ bool iso_join_initial_is_known(const struct iso_join *join)
 bool iso_join_start_is_settled(const struct iso_join *join)
 {
     return join->start.complete || iso_join_initial_is_known(join);
-}
-
-static void set_initial(struct iso_join *join, uint32_t key, enum join_initial how)
-{
-    struct join_key *state = &join->keys.list[key];
-    join->start.asked -= state->initial == JOIN_INITIAL_ASKED;
-    join->start.learned -= state->initial == JOIN_INITIAL_LEARNED;
-    join->start.learned += how == JOIN_INITIAL_LEARNED;
-    state->initial = (uint8_t)how;
 }
 
 /* A row of the table's first snapshot. */
@@ -293,7 +294,7 @@ void join_take_initial(struct iso_join *join, const struct iso_history *block, c
     struct join_key *state = &join->keys.list[key];
     bool known = event->flags & ISO_EVENT_HAS_AFTER;
     note_table(join, state->of_table, event);
-    if (state->was_changed && state->initial != JOIN_INITIAL_LEARNED) {
+    if (state->was_changed && (state->initial != JOIN_INITIAL_LEARNED || join->start.complete)) {
         take_again(join, block, event, key);
         return;
     }

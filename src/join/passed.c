@@ -156,7 +156,8 @@ static bool waits_for_rows(struct iso_join *join, const struct join_record *reco
     for (uint32_t i = 0; i < rows; i++, row = join->rows.list[row].next) {
         const struct join_row *write = &join->rows.list[row];
         const struct join_key *state = &join->keys.list[write->key];
-        bool came = state->mark == mark ? join_agrees(join, &join->rows.list[state->row], write) && !is_short(join, record, number, write)
+        bool came = state->mark == mark ? join_agrees(join, &join->rows.list[state->row], write) &&
+                                              !is_short(join, record, number, write)
                                         : state->part == JOIN_PART_CELL && join->keys.list[state->of_row].mark == mark;
         bool matters = !came && !(write->flags & JOIN_ROW_WITHOUT) && join_is_judged(join, write->key);
         if (matters && commit > sure_of(join, write->key))
