@@ -662,8 +662,6 @@ static void take_undone(struct iso_join *join, struct join_identity identity, co
         join_learn_initial(join, arrival->key, event, &delivered);
     state->was_changed = true;
     state->content = 0;
-    if (!join->options.xa)
-        return;
     struct join_transaction transaction = {
         .identity = identity, .origin = event->origin, .rows = {ISO_NONE, ISO_NONE, 0}};
     note_times(join, &transaction, event);
@@ -681,6 +679,7 @@ static void take_late(struct iso_join *join, struct join_dedup_entry *entry, con
 {
     if (entry->undone) {
         join->cells.fate = JOIN_CELLS_UNDONE;
+        join->cells.ordinal = arrival->ordinal;
         join->cells.identity = entry->identity;
         take_undone(join, entry->identity, arrival);
         return;

@@ -133,37 +133,37 @@ static bool only_reads(const struct iso_join *join, const struct join_record *re
            !record->xid && !record->writes.count && record->flags & JOIN_RECORD_TAKES;
 }
 
-/* PostgreSQL sends a row for each write. */
-static bool is_short(const struct iso_join *join, const struct join_record *record, uint32_t number,
-                     const struct join_row *write)
+/* Whether all that the record did to the row of its write came; `mark`: that of final rows. PostgreSQL sends a row for each
+ * write, others may leave out those that changed nothing. */
+static bool has_come(struct iso_join *join, const struct join_record *record, const struct join_row *write,
+                     uint32_t mark)
 {
-    if (number == ISO_NONE || !record->xid || join->keys.list[write->key].part == JOIN_PART_CELL)
-        return false;
-    const struct join_chain *rows = &join->open.list[number].rows;
-    uint32_t came = 0;
-    for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows.list[r].next)
-        came += join->rows.list[r].key == write->key;
-    return came < write->content;
+    const struct join_key *state = &join->keys.list[write->key];
+    uint32_t row = state->part == JOIN_PART_CELL ? state->of_row : write->key;
+    const struct join_tally *tally = join_tally_of(join, row);
+    bool all = tally->writes && tally->changes >= tally->writes;
+    if (all || record->xid)
+        return all;
+    return state->mark == mark ? join_agrees(join, &join->rows.list[state->row], write)
+                               : row != write->key && join->keys.list[row].mark == mark;
 }
 
 /* Whether a row that it wrote, and that did not come, may be on its way. */
 static bool waits_for_rows(struct iso_join *join, const struct join_record *record)
 {
-    static const struct join_transaction nothing = {.rows = {ISO_NONE, ISO_NONE, 0}};
-    uint32_t number = transaction_of(join, record), rows = record->writes.count, row = record->writes.first;
+    uint32_t number = transaction_of(join, record), row = record->writes.first;
     uint64_t commit = commit_of(join, record);
-    uint32_t mark = join_mark_finals(join, number == ISO_NONE ? &nothing : &join->open.list[number]);
-    for (uint32_t i = 0; i < rows; i++, row = join->rows.list[row].next) {
+    const struct join_transaction *transaction = number == ISO_NONE ? NULL : &join->open.list[number];
+    uint32_t mark = transaction ? join_mark_finals(join, transaction) : 0;
+    if (transaction)
+        join_tally(join, record, transaction);
+    for (uint32_t i = 0; i < record->writes.count; i++, row = join->rows.list[row].next) {
         const struct join_row *write = &join->rows.list[row];
-        const struct join_key *state = &join->keys.list[write->key];
-        bool came = state->mark == mark ? join_agrees(join, &join->rows.list[state->row], write) &&
-                                              !is_short(join, record, number, write)
-                                        : state->part == JOIN_PART_CELL && join->keys.list[state->of_row].mark == mark;
-        bool matters = !came && !(write->flags & JOIN_ROW_WITHOUT) && join_is_judged(join, write->key);
-        if (matters && commit > sure_of(join, write->key))
+        bool is_left_out = write->flags & JOIN_ROW_WITHOUT || !join_is_judged(join, write->key);
+        if (!is_left_out && commit > sure_of(join, write->key) && !(transaction && has_come(join, record, write, mark)))
             return true;
     }
-    return number == ISO_NONE && record->flags & JOIN_RECORD_TAKES && commit > sure_of(join, ISO_NONE);
+    return !transaction && record->flags & JOIN_RECORD_TAKES && commit > sure_of(join, ISO_NONE);
 }
 
 /* Nothing more than a marker says where in the log it is. Where as many transactions ended without a row as there are such

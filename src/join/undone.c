@@ -1,11 +1,11 @@
-/* Transactions that stand in the log and did not commit there.
+/* Transactions that stand in the log and, as far as it says, did not commit there.
  *
  * MariaDB's binlog has a group that was rolled back when it used something that cannot be (a temporary table), and
- * the rows of an XA transaction, which commits elsewhere, at its PREPARE. Debezium sends the rows of both; they differ
- * from others in that their BEGIN has no END before the next BEGIN, which stands later in the log. (One that
- * does not is a connector that started over.) Their rows are no versions; where the source says that XA is used
- * (`xa`), they are versions of unknown outcome, and unjudged. A client's record that such a transaction committed can
- * only be of XA: nothing says when it did, so it has no position. A statement that commits by itself has a BEGIN
+ * the rows of an XA transaction, which commits elsewhere, or never, at its PREPARE. Debezium sends the rows of both; they
+ * differ from others in that their BEGIN has no END before the next BEGIN, which stands later in the log. (One that
+ * does not is a connector that started over.) So it looks where an END was lost, too. Their rows are versions of unknown
+ * outcome; where the source says that XA is used (`xa`), they and their records are unjudged. A client's record that such a
+ * transaction committed has no position: nothing says when it did. A statement that commits by itself has a BEGIN
  * without an END, too, and no rows.
  */
 #include "join/join_private.h"
@@ -85,8 +85,7 @@ static void undo(struct iso_join *join, struct join_identity identity)
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
         join->keys.list[join->rows.list[r].key].content = 0; /* what was delivered last says nothing of what is there */
     finish_claims(join, identity);
-    if (join->options.xa)
-        join_emit_unknown(join, transaction);
+    join_emit_unknown(join, transaction);
     join_dedup_add(join, transaction, ISO_ABSENT, 0);
     join_dedup_find(join, identity)->undone = true;
     for (uint32_t i = 0, r = transaction->markers.first; i < transaction->markers.count;

@@ -239,7 +239,7 @@ static void note_xa(struct iso_pipeline_stats *stats)
     stats->unjudged[ISO_UNJUDGED_XA] +=
         join->rows_gone[ISO_ROWS_XA] + join->records_gone[ISO_RECORDS_XA] + join->reads_gone[ISO_RECORDS_XA];
     stats->engine.reads_unjudged += join->reads_gone[ISO_RECORDS_XA];
-    if (!join->xa_unknown || stats->engine.unknown != join->xa_unknown)
+    if (!join->rows_gone[ISO_ROWS_XA] || stats->engine.unknown != join->xa_unknown)
         return;
     stats->unjudged[ISO_UNJUDGED_XA] += stats->unjudged[ISO_UNJUDGED_UNKNOWN_WRITER];
     stats->unjudged[ISO_UNJUDGED_UNKNOWN_WRITER] = 0;

@@ -144,7 +144,7 @@ static void begin_without_end_was_rolled_back(void **state)
             take_row(&bench, 7, 1, 50, "t/1", "1", "666");
         take_row(&bench, 8, 1, 60, "t/1", "1", "2");
         take_edge(&bench, ISO_EVENT_END, 8, 1);
-        STEPS(&bench, "add cdc:0-1-8[,128]{r:t/1=1^,w:t/1=2}");
+        STEPS(&bench, "add unknown cdc:0-1-7/0/838860800[111,]{w:t/1=666} add cdc:0-1-8[,128]{r:t/1=1^,w:t/1=2}");
         END(&bench);
         STEPS(&bench, "");
         assert_int_equal(stats_of(&bench).rows_gone[ISO_ROWS_UNDONE], 1);
