@@ -192,6 +192,7 @@ void iso_join_archive(struct iso_archive *archive, struct iso_join *join)
     archive_dedup(archive, &join->dedup);
     archive_positions(archive, &join->positions);
     iso_history_archive(archive, &join->extent.reached);
+    ISO_ARCHIVE_VALUE(archive, join->extent.delivered);
     ISO_ARCHIVE_VALUE(archive, join->extent.floor);
     ISO_ARCHIVE_VALUE(archive, join->extent.sure);
     ISO_ARCHIVE_ANY(archive, "channels", ISO_ARCHIVE_HEAP, join->extent.channels, join->extent.channel_count,

@@ -3,9 +3,11 @@
  * A change stream is delivered in the order of its commits, so what is whole is a *position*, by each source's own
  * measure:
  *
- *     PostgreSQL    a snapshot: the largest that a delivered transaction had. What it saw committed stands in the log
- *                   before that transaction, so it was delivered before; what it saw end without that is no commit
- *                   of this stream: it aborted, is another database's, or touched no table that is covered.
+ *     PostgreSQL    a snapshot: the largest that a delivered transaction had, or that ends before a delivered
+ *                   transaction's xid. What it saw committed stands in the log before that transaction, so it was
+ *                   delivered before; what it saw end without that is no commit of this stream: it aborted, is another
+ *                   database's, or touched no table that is covered. That a snapshot does not see a delivered
+ *                   transaction proves less: commits stand in the log in another order than they become visible.
  *     binlog        a place in the log: that of the last END, or, without ENDs, what all partitions have passed
  *     TiCDC         a timestamp: the stream's watermark
  *     YugabyteDB    a commit time, of each tablet as a partition has it: what is below the largest that came of it
@@ -60,6 +62,7 @@ struct join_extent {
     uint32_t channel_count, channel_capacity;
     struct join_map by_channel;
     struct iso_history reached;   /* PostgreSQL: at most one snapshot */
+    uint64_t delivered;           /* the largest xid of a transaction that was delivered */
     uint64_t floor;               /* xids below it had ended before the stream began; 0: not known */
     struct join_missing *missing; /* when closed, by xid */
     uint32_t missing_count, missing_capacity;
@@ -92,8 +95,8 @@ bool join_extent_is_sure(const struct iso_join *join, uint32_t key, uint64_t pos
 /* A client's snapshot arrives. */
 void join_extent_note(struct iso_join *join, const struct iso_snapshot *snapshot);
 
-/* A transaction of the stream was delivered, up to its commit; `record` is what its client said. */
-void join_extent_deliver(struct iso_join *join, uint32_t record);
+/* A transaction of the stream was delivered, up to its commit; `record` is what its client said, or ISO_NONE. */
+void join_extent_deliver(struct iso_join *join, uint64_t xid, uint32_t record);
 
 /* Whether the xid has an outcome, and a commit of it was delivered. */
 bool join_extent_has(const struct iso_join *join, uint64_t xid);

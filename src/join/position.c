@@ -155,9 +155,9 @@ void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transact
             record->unplaced++;
         if (transaction != ISO_NONE && xmin > positions->delivered)
             positions->delivered = xmin;
-        if (transaction != ISO_NONE && join->open.list[transaction].flags & (JOIN_COMPLETE | JOIN_ENDED))
-            join_extent_deliver(join, number);
     }
+    if (transaction != ISO_NONE && join->open.list[transaction].flags & (JOIN_COMPLETE | JOIN_ENDED))
+        join_extent_deliver(join, commit.xid, number);
     insert_commit(positions, &commit);
 }
 

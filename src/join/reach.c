@@ -33,14 +33,29 @@ void join_extent_note(struct iso_join *join, const struct iso_snapshot *snapshot
     extent->floor = extent->floor && extent->floor < snapshot->xmin ? extent->floor : snapshot->xmin;
 }
 
-void join_extent_deliver(struct iso_join *join, uint32_t number)
+void join_extent_deliver(struct iso_join *join, uint64_t xid, uint32_t number)
 {
     const struct iso_history *kept = &join->records.kept;
+    join->extent.delivered = xid > join->extent.delivered ? xid : join->extent.delivered;
+    if (number == ISO_NONE)
+        return;
     uint32_t t = join->records.list[number].kept;
     reach(&join->extent, kept, &kept->snapshots[kept->snapshot[t]]);
     for (uint32_t o = kept->first_operation[t]; kept->ots && o < kept->first_operation[t + 1]; o++)
         if (kept->kind[o] & ISO_OPERATION_SNAPSHOT)
             reach(&join->extent, kept, &kept->snapshots[kept->ots[o]]);
+}
+
+/* Who has an xid that a snapshot could not know yet got it, and committed, behind it; so what the snapshot sees stands before
+ * that commit in the log. */
+static void reach_older(struct iso_join *join)
+{
+    const struct join_positions *positions = &join->positions;
+    for (uint32_t i = 0; i < positions->link_count; i++) {
+        const struct iso_snapshot *snapshot = join_snapshot_of(join, &positions->links[i]);
+        if (snapshot->xmax <= join->extent.delivered)
+            reach(&join->extent, &join->records.kept, snapshot);
+    }
 }
 
 /* Below it everything had ended when the first client looked. Where nothing came but the connector's first snapshot, what
@@ -168,6 +183,7 @@ enum join_reach join_extent_reach_of(const struct iso_join *join, const struct j
 void join_extent_close_snapshots(struct iso_join *join)
 {
     const struct join_positions *positions = &join->positions;
+    reach_older(join);
     find_missing(join);
     for (uint32_t i = 0; i < positions->link_count; i++) {
         struct join_record *record = &join->records.list[positions->links[i].record];
