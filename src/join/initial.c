@@ -131,7 +131,8 @@ static void note_lacking(struct iso_join *join)
 bool join_start_is_open(const struct iso_join *join, uint32_t table)
 {
     const struct join_start *start = &join->start;
-    return start->snapshots && start->marks && !start->proven && join->tables.list[table].start != JOIN_START_WHOLE;
+    bool tells = start->marks || !start->ended; /* whoever marks no table's last row marks the last of all */
+    return start->snapshots && tells && !start->proven && join->tables.list[table].start != JOIN_START_WHOLE;
 }
 
 bool iso_join_start_is_open(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key)

@@ -197,14 +197,24 @@ static void lose_table(struct iso_join *join, uint32_t table, uint64_t position,
     join_add_lost(join, table, position, origin);
 }
 
-/* What the record says it wrote where rows lack, and of which none came; of rows whose columns are cells all cells. */
+/* Whether as many changes of the row came as the record says it made. */
+static bool is_whole(struct iso_join *join, uint32_t row, uint32_t finals)
+{
+    const struct join_tally *tally = join_tally_of(join, row);
+    return tally->writes ? tally->changes >= tally->writes : join->keys.list[row].mark == finals;
+}
+
+/* What the record says it wrote where rows lack, and of which some did not come; of rows whose columns are cells all cells.
+ */
 static void lose_listed(struct iso_join *join, const struct join_record *record,
                         const struct join_transaction *transaction, uint64_t position)
 {
     uint32_t finals = join_mark_finals(join, transaction), listed = ++join->counters.marks;
+    join_tally(join, record, transaction);
     for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next) {
         uint32_t key = join->rows.list[w].key;
-        if (join->keys.list[key].mark == finals || !join_is_lacking(join, key))
+        const struct join_key *state = &join->keys.list[key];
+        if (!join_is_lacking(join, key) || is_whole(join, state->part == JOIN_PART_CELL ? state->of_row : key, finals))
             continue;
         join->keys.list[key].mark = listed;
         lose_key(join, key, position, record->origin);
