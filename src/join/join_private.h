@@ -174,7 +174,8 @@ void join_tell_lost(const struct iso_join *join, const struct join_transaction *
                     struct iso_join_lost *lost);
 /* Nothing of the record's transaction came, and nothing will. */
 void join_lose_whole(struct iso_join *join, uint32_t record, uint64_t cts);
-void join_find_again(struct iso_join *join, const struct join_transaction *transaction); /* its rows have their place */
+/* Its rows, and what its record says, have their place. */
+void join_find_again(struct iso_join *join, const struct join_transaction *transaction, uint32_t record);
 
 /* commit_name.c: a position is given to an xid; `transaction`: its rows, or ISO_NONE. 0: to none. */
 void join_commit_name_note(struct iso_join *join, uint64_t cts, uint64_t xid, uint32_t transaction);

@@ -261,8 +261,11 @@ void join_lose(struct iso_join *join, uint32_t number, uint32_t of, uint64_t cts
     }
 }
 
-void join_find_again(struct iso_join *join, const struct join_transaction *transaction)
+void join_find_again(struct iso_join *join, const struct join_transaction *transaction, uint32_t record)
 {
+    const struct join_chain *writes = record == ISO_NONE ? NULL : &join->records.list[record].writes;
+    for (uint32_t i = 0, w = writes ? writes->first : 0; writes && i < writes->count; i++, w = join->rows.list[w].next)
+        join->keys.list[join->rows.list[w].key].lost = false;
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
         join->keys.list[join->rows.list[r].key].lost = false;
 }

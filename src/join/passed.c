@@ -142,10 +142,7 @@ static bool has_come(struct iso_join *join, const struct join_record *record, co
     uint32_t row = state->part == JOIN_PART_CELL ? state->of_row : write->key;
     const struct join_tally *tally = join_tally_of(join, row);
     bool all = tally->writes && tally->changes >= tally->writes;
-    if (all || record->xid)
-        return all;
-    return state->mark == mark ? join_agrees(join, &join->rows.list[state->row], write)
-                               : row != write->key && join->keys.list[row].mark == mark;
+    return all || (!record->xid && state->mark == mark && join_agrees(join, &join->rows.list[state->row], write));
 }
 
 /* Whether a row that it wrote, and that did not come, may be on its way. */

@@ -280,7 +280,7 @@ static void place_commit(struct iso_join *join, const struct join_commit *commit
     if (commit->transaction != ISO_NONE)
         join_emit_respelt(join, &join->open.list[commit->transaction]);
     if (commit->record == ISO_NONE) {
-        join_find_again(join, &join->open.list[commit->transaction]);
+        join_find_again(join, &join->open.list[commit->transaction], ISO_NONE);
         join_emit_foreign(join, &join->open.list[commit->transaction], cts);
         join_note_newest(join, &join->open.list[commit->transaction], cts);
         join_lose(join, commit->transaction, ISO_NONE, cts);
@@ -296,7 +296,7 @@ static void place_commit(struct iso_join *join, const struct join_commit *commit
     join_finish_placed(join, commit->record, commit->transaction, cts);
     if (commit->transaction != ISO_NONE) {
         join_note_newest(join, &join->open.list[commit->transaction], cts);
-        join_find_again(join, &join->open.list[commit->transaction]);
+        join_find_again(join, &join->open.list[commit->transaction], commit->record);
         join_lose(join, commit->transaction, commit->record, cts);
         join_emit_altered(join, &join->open.list[commit->transaction], cts);
         join_forget_transaction(join, commit->transaction, ISO_ROWS_JUDGED);
