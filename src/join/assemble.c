@@ -171,7 +171,7 @@ void join_check_complete(struct iso_join *join, uint32_t number)
     struct join_transaction *transaction = &join->open.list[number];
     uint64_t have = join_events_of(transaction);
     bool ended = (transaction->flags & JOIN_ENDED) && have >= transaction->expected;
-    if (ended && transaction->flags & JOIN_HAS_POSITION)
+    if (ended && transaction->flags & JOIN_HAS_POSITION && !join->source.expects_in_band)
         join_extent_pass_end(join, transaction->position);
     if (join->capability->closing == JOIN_CLOSES_WITH_RECORD) {
         if (!transaction->markers.count || ended) /* other markers may still arrive */

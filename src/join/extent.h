@@ -9,6 +9,7 @@
  *                   database's, or touched no table that is covered. That a snapshot does not see a delivered
  *                   transaction proves less: commits stand in the log in another order than they become visible.
  *     binlog        a place in the log: that of the last END, or, without ENDs, what all partitions have passed
+ *     in-band       a record's timestamp: the largest whose transaction came whole
  *     TiCDC         a timestamp: the stream's watermark
  *     YugabyteDB    a commit time, of each tablet as a partition has it: what is below the largest that came of it
  *     Dgraph        a commit timestamp, of each group: what is below the largest that came. Nothing says which groups there
@@ -76,6 +77,9 @@ void join_extent_release(struct join_extent *extent);
 /* A row of the key arrived; and, where a source counts on ENDs, one of a commit at that place did. */
 void join_extent_pass(struct iso_join *join, const struct iso_event *event, uint32_t key);
 void join_extent_pass_end(struct iso_join *join, uint64_t position);
+
+/* A transaction of the stream has no moment: where its rows' keys changed nobody knows. */
+void join_extent_misplace(struct iso_join *join, const struct join_transaction *transaction);
 
 /* Nothing more arrives, and nothing at or below the timestamp is missing: TiCDC. */
 void join_extent_close_at(struct iso_join *join, uint64_t whole);

@@ -565,9 +565,10 @@ static void finish_alone(struct iso_join *join, uint32_t number, uint32_t final)
         placed = false;
     if (placed)
         join_emit_respelt(join, transaction);
-    if (!placed)
+    if (!placed) {
         join->stats.unplaced += transaction->rows.count > 0;
-    else if (clients)
+        join_extent_misplace(join, transaction);
+    } else if (clients)
         join_emit_foreign(join, transaction, cts);
     else
         join_emit_changes(join, transaction, cts);
@@ -600,6 +601,8 @@ static void finish_claimed(struct iso_join *join, uint32_t number, uint32_t firs
     bool shared = shares_timestamps(join, transaction);
     join_emit_respelt(join, transaction);
     for (uint32_t record = first; record != ISO_NONE; record = next_claim(join, transaction, record)) {
+        if (join->source.in_band && transaction->flags & JOIN_COMPLETE)
+            join_extent_pass_end(join, join->records.list[record].cts);
         finish_claim(join, record, transaction);
         note_record(join, &join->records.list[record], transaction, cts);
     }

@@ -28,6 +28,7 @@ struct join_key {
     bool was_changed;           /* some transaction has changed it */
     bool lost;                  /* PostgreSQL: of unknown value since a change of it was lost (lost.c) */
     bool was_there;             /* its first version replaced something, where rows are net changes */
+    bool is_misplaced;          /* a change of it has no moment: its record did not come with it (in-band) */
     bool is_header;             /* `TABLE#`, of queries (iso/history.h): it never has a value */
 };
 

@@ -60,6 +60,12 @@ void join_extent_pass_end(struct iso_join *join, uint64_t position)
     join->extent.sure = position > join->extent.sure ? position : join->extent.sure;
 }
 
+void join_extent_misplace(struct iso_join *join, const struct join_transaction *transaction)
+{
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
+        join->keys.list[join->rows.list[r].key].is_misplaced = true;
+}
+
 /* ---- how far ---- */
 
 /* Of keys that nothing came of: nobody knows which partition they are in. */
@@ -79,7 +85,7 @@ static uint64_t least_passed(const struct iso_join *join, uint32_t table)
 /* Without ENDs a binlog's partitions are all there is to go by. */
 static bool goes_by_lanes(const struct iso_join *join)
 {
-    return join->capability->closing == JOIN_CLOSES_AT_END && !join->source.has_ends;
+    return join->capability->closing == JOIN_CLOSES_AT_END && !join->source.has_ends && !join->source.in_band;
 }
 
 static uint64_t sure_of(const struct iso_join *join, uint32_t key)
@@ -98,7 +104,9 @@ static uint64_t sure_of(const struct iso_join *join, uint32_t key)
 
 bool join_extent_is_sure(const struct iso_join *join, uint32_t key, uint64_t position)
 {
-    return !join->extent.closed || join->positions.active || position <= sure_of(join, key);
+    if (!join->extent.closed || join->positions.active)
+        return true;
+    return position <= sure_of(join, key) && (key == ISO_NONE || !join->keys.list[key].is_misplaced);
 }
 
 /* ---- the end ---- */
@@ -173,6 +181,22 @@ static bool is_lost_on_its_way(const struct iso_join *join)
     return records <= join->stats.empty_ends;
 }
 
+/* A record that came inside its transaction, whose END did not. */
+static bool lacks_end(const struct iso_join *join, const struct join_record *record)
+{
+    uint32_t number = transaction_of(join, record);
+    return number == ISO_NONE || !(join->open.list[number].flags & (JOIN_ENDED | JOIN_COMPLETE));
+}
+
+static bool is_beyond(struct iso_join *join, const struct join_record *record, uint64_t commit, bool empty)
+{
+    if (join->source.in_band)
+        return lacks_end(join, record);
+    if (has_channels(join) || goes_by_lanes(join))
+        return waits_for_rows(join, record);
+    return commit > join->extent.sure && !(commit == UINT64_MAX && empty);
+}
+
 static void mark_beyond(struct iso_join *join)
 {
     bool empty = is_lost_on_its_way(join);
@@ -183,8 +207,7 @@ static void mark_beyond(struct iso_join *join)
         if (record->status != ISO_COMMITTED || (!is_given && !join_may_write(join, record)) ||
             only_reads(join, record, commit) || (join->positions.active && commit == UINT64_MAX))
             continue;
-        if (has_channels(join) || goes_by_lanes(join) ? waits_for_rows(join, record)
-                                                      : commit > join->extent.sure && !(commit == UINT64_MAX && empty))
+        if (is_beyond(join, record, commit, empty))
             record->flags |= JOIN_RECORD_BEYOND;
     }
 }

@@ -23,10 +23,10 @@ static bool may_be_of_start(const struct iso_pipeline *pipeline, const struct is
            iso_join_start_is_open(pipeline->join, event->key_atoms, event->key);
 }
 
-static bool is_sure(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+static bool is_sure(const struct iso_pipeline *pipeline, const struct iso_aion_event *event, uint64_t position)
 {
     bool has_key = event->key_atoms && event->key != ISO_ABSENT;
-    return iso_join_is_sure(pipeline->join, event->key_atoms, has_key ? event->key : ISO_ABSENT, event->bound - 1);
+    return iso_join_is_sure(pipeline->join, event->key_atoms, has_key ? event->key : ISO_ABSENT, position);
 }
 
 bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
@@ -36,12 +36,11 @@ bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_
     bool may_be_own = event->axiom == ISO_INT && event->transaction.cts > event->transaction.sts;
     if (!pipeline->join)
         return false;
-    /* A before image rests on what stands before it. */
-    if (event->axiom == ISO_CDC)
-        return !is_sure(pipeline, event);
-    if ((event->axiom != ISO_EXT && !may_be_own) || pipeline_is_probe(event, &kind))
+    if (pipeline_is_probe(event, &kind)) /* what came before it in its partition did come, but with which moment? */
+        return !is_sure(pipeline, event, 0);
+    if (event->axiom != ISO_EXT && !may_be_own)
         return false;
-    bool is_beyond = event->axiom == ISO_EXT && !is_sure(pipeline, event);
+    bool is_beyond = event->axiom == ISO_EXT && !is_sure(pipeline, event, event->bound - 1);
     if (!is_beyond && pipeline->lost.beyond.count)
         is_beyond =
             id_set_has(&pipeline->lost.beyond, pipeline_beyond_id(event->transaction.atoms, event->transaction.tid));
