@@ -62,7 +62,8 @@ static void reach_older(struct iso_join *join)
  * changed since that was read is missing, too. */
 static uint64_t floor_of(const struct iso_join *join)
 {
-    uint64_t read = join->start.xid && !join->start.streams ? join->start.xid + 1 : UINT64_MAX;
+    bool is_read = join->start.snapshots && !join->start.streams;
+    uint64_t read = !is_read ? UINT64_MAX : join->start.xid ? join->start.xid + 1 : 0;
     return read < join->extent.floor ? read : join->extent.floor;
 }
 
@@ -116,7 +117,7 @@ static void find_missing(struct iso_join *join)
         if (!is_missing(join, record))
             continue;
         bool wrote = says_writes(join, record);
-        record->flags |= wrote ? JOIN_RECORD_BEYOND : 0;
+        record->flags |= wrote && record->status == ISO_COMMITTED ? JOIN_RECORD_BEYOND : 0;
         add_missing(extent, record->xid, wrote);
     }
     for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer)
