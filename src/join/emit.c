@@ -295,7 +295,7 @@ static void fill(struct iso_join *join, const struct target *target, const struc
         const struct join_row *row = &join->rows.list[r];
         if (!join_is_turn(join, rows, i, r) || (join->capability->spans && !join_is_final(join, r, mark)))
             continue;
-        if (reads && (row->flags & JOIN_ROW_BEFORE)) {
+        if (reads && row->flags & JOIN_ROW_BEFORE && !join_is_lacking(join, row->key)) {
             operate(join, target, ISO_READ, row->key, row->before);
             join->stats.before_reads += !target->file;
         }

@@ -563,6 +563,7 @@ static void finish_alone(struct iso_join *join, uint32_t number, uint32_t final)
     bool placed = join_commit_timestamp(transaction, &cts);
     if (clients && !(transaction->flags & JOIN_HAS_CTS) && join->source.domains_differ)
         placed = false;
+    join_mark_lacking(join, transaction); /* what its rows found may be what did not come */
     if (placed)
         join_emit_respelt(join, transaction);
     if (!placed) {
