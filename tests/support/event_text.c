@@ -104,7 +104,7 @@ void event_text(const struct iso_events *events, char *text, size_t size)
             put_atom(&line, " of ", event->marker);
         if (event->flags & ISO_EVENT_HAS_ID)
             put_atom(&line, " id ", event->transaction_id);
-        if (event->flags & ISO_EVENT_HAS_COUNT)
+        if (event->flags & ISO_EVENT_HAS_COUNT && event->type != ISO_EVENT_ROW)
             put(&line, " count %u", event->count);
         if (event->flags & ISO_EVENT_HAS_CTS)
             put(&line, " cts %" PRIu64, event->cts.physical);
