@@ -27,7 +27,7 @@ CFLAGS_ALL := -std=c11 $(OPTIMISE) $(SYMBOLS) -Wall -Wextra $(WERROR) $(HARDENED
               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer $(VALIDATING) $(FAULTS)) $(CFLAGS)
 LDFLAGS_ALL := -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 # libcurl and libmicrohttpd are loaded when a run needs them (base/shared_library.h).
-# libpg_query has no package of its shared library alone (src/sql).
+# libpg_query has no package of its shared library alone (src/programs/sql).
 LIBRARIES := -lrdkafka -lzstd -llz4 -lsnappy -lcadical -lstdc++ -l:libpg_query.a -l:libprotobuf-c.a -lm
 # librdkafka starts its threads by thrd_create, which gcc's thread sanitizer does not know: see there.
 C11_THREADS = $(if $(filter thread,$(SANITIZE)),$(call objects,tests/support/threads/c11_threads.c))
@@ -95,20 +95,20 @@ $(BUILD)/generated/transaction.avsc.h: deploy/schemas/transaction.avsc
 	$(Q)sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
 
 # The status page likewise.
-$(BUILD)/generated/page.html.h: src/web/page.html
+$(BUILD)/generated/page.html.h: src/presentation/web/page.html
 	@mkdir -p $(@D)
 	$(Q)(echo 'static const char page_html[] ='; sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $<; echo ';') > $@
 
 # What the page's own script and style are, by their SHA-256: a browser runs no other.
 hash_of = sed -n '/^<$(1)>$$/,/^<\/$(1)>$$/p' $< | sed '1s/.*//; $$d' | \
           sha256sum | cut -c1-64 | tr a-f A-F | basenc --base16 -d | base64
-$(BUILD)/generated/page.html.policy.h: src/web/page.html
+$(BUILD)/generated/page.html.policy.h: src/presentation/web/page.html
 	@mkdir -p $(@D)
 	$(Q)printf '#define PAGE_HTML_SCRIPT "'"'sha256-%s'"'"\n#define PAGE_HTML_STYLE "'"'sha256-%s'"'"\n' \
 	    "$$($(call hash_of,script))" "$$($(call hash_of,style))" > $@
 
 # The frame of reports in HTML likewise, with its script's hash in its policy; pictures bring styles of their own.
-$(BUILD)/generated/report.html.h: src/draw/report.html
+$(BUILD)/generated/report.html.h: src/presentation/draw/report.html
 	@mkdir -p $(@D)
 	$(Q)(echo 'static const char report_html[] ='; \
 	    sed "s|sha256-SCRIPT|sha256-$$($(call hash_of,script))|; "'s/["\\]/\\&/g; s/.*/"&\\n"/' $<; echo ';') > $@
@@ -131,12 +131,12 @@ $(TEST_SUPPORT): $(call objects,$(SUPPORT_SOURCES))
 	$(Q)$(AR) rcs $@ $^
 
 # The program without its main, so that unit tests can link it.
-$(APP_LIBRARY): $(call objects,$(filter-out src/app/main.c,$(APP_SOURCES)))
+$(APP_LIBRARY): $(call objects,$(filter-out src/command/app/main.c,$(APP_SOURCES)))
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(BUILD)/isochron: $(call objects,src/app/main.c) $(C11_THREADS) $(APP_LIBRARY) $(LIBRARY)
+$(BUILD)/isochron: $(call objects,src/command/app/main.c) $(C11_THREADS) $(APP_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
 PROXY_SOURCES := $(sort $(wildcard $(PROXY:%=src/%/*.c)))
@@ -149,7 +149,7 @@ $(FAULT_OBJECTS): $(BUILD)/obj-faults/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(FAULTS) -c $< -o $@
 
-$(BUILD)/tests/isochron: $(call objects,src/app/main.c) $(FAULT_OBJECTS) $(APP_LIBRARY) $(LIBRARY)
+$(BUILD)/tests/isochron: $(call objects,src/command/app/main.c) $(FAULT_OBJECTS) $(APP_LIBRARY) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
@@ -442,8 +442,8 @@ ABI := 1
 LIBRARY_MODULES := base history predicate verdict chronos aion rowsets spill solver problem polygraph weak bytes native formats values evidence report join pipeline judge
 INTERFACES := $(foreach library,isochron isochron-recorder,$(BUILD)/lib/lib$(library).so.$(ABI) $(BUILD)/lib/lib$(library).a)
 independent = $(patsubst %.c,$(BUILD)/lib/obj/%.o,$(1))
-ISOCHRON_OBJECTS := $(call independent,$(wildcard src/library/*.c))
-RECORDER_OBJECTS := $(call independent,$(wildcard src/recorder/*.c))
+ISOCHRON_OBJECTS := $(call independent,$(wildcard src/command/library/*.c))
+RECORDER_OBJECTS := $(call independent,$(wildcard src/recording/recorder/*.c))
 SHARED_OBJECTS := $(BUILD)/lib/shared.a
 
 $(BUILD)/lib/obj/%.o: %.c | $(GENERATED)

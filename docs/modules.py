@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws src/MODULES.md: one box a module, an arrow from each to what it includes. SVG on stdout.
+"""Draws docs/modules.md: one box a module, an arrow from each to what it includes. SVG on stdout.
 
     docs/modules.py [ROOT] >docs/modules.svg
 
@@ -120,7 +120,7 @@ def draw(graph):
         return place[point] - top
 
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:.0f}" font-family="sans-serif" font-size="13">',
-             "<title>Modules and what they include; drawn from src/MODULES.md by docs/modules.py</title>",
+             "<title>Modules and what they include; drawn from docs/modules.md by docs/modules.py</title>",
              '<defs><marker id="a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
              '<path d="M0 0L8 4L0 8z" fill="#667"/></marker></defs>',
              f'<rect width="{width}" height="{height:.0f}" fill="#fff"/>', '<g fill="none" stroke="#99a" stroke-width="1.1">']
@@ -149,4 +149,4 @@ def draw(graph):
 
 
 root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-draw(reduced(read_table(os.path.join(root, "src/MODULES.md"))))
+draw(reduced(read_table(os.path.join(root, "docs/modules.md"))))

@@ -1,9 +1,9 @@
 #!/bin/bash
 # The program is built as the Makefile's HARDENED says: position independent, all relocations read-only before main, no executable
 # stack, canaries, checked copies, probes of large stack frames, and on x86 marks of where jumps may land. The link and the objects
-# are looked at, not the flags. And nothing is in it of what tests may do to a program (src/base/fault.h).
+# are looked at, not the flags. And nothing is in it of what tests may do to a program (src/foundation/base/fault.h).
 cd "$(dirname "$0")/.." || exit 4
-program=${ISOCHRON:-build/isochron} object=build/obj/src/cli/log.o
+program=${ISOCHRON:-build/isochron} object=build/obj/src/presentation/cli/log.o
 number=0
 ok() { # COMMAND... with its name last
     local name=${*: -1}
@@ -17,7 +17,7 @@ has() { grep -qE "$2" <<<"$1"; }
 lacks() { ! has "$@"; }
 
 # What only a build for tests may hold: the names of points, variables and functions.
-faults=$( (grep -ohE 'ISO_FAULT\(.*' -r src | grep -oE '"[^"]+"' | tr -d '"'; grep -oE 'ISOCHRON_[A-Z_]+' src/base/fault.c; echo iso_fault_) | sort -u)
+faults=$( (grep -ohE 'ISO_FAULT\(.*' -r src | grep -oE '"[^"]+"' | tr -d '"'; grep -oE 'ISOCHRON_[A-Z_]+' src/foundation/base/fault.c; echo iso_fault_) | sort -u)
 texts=$(cat <(strings -a -n 6 "$program") <(nm "$program"))
 has_no_fault() { [ "$(wc -l <<<"$faults")" -gt 50 ] && ! grep -F "$faults" <<<"$texts" | sed 's/^/# /' | grep .; }
 

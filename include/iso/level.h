@@ -13,7 +13,7 @@
 
 #include "iso/error.h"
 
-/* In the order of the option's words. A new level goes to the end, and has a row in src/verdict/level.c. */
+/* In the order of the option's words. A new level goes to the end, and has a row in src/model/verdict/level.c. */
 #define ISO_LEVEL_LIST(LEVEL)                                                                                          \
     LEVEL(SI, "si")                                                                                                    \
     LEVEL(SER, "|ser")                                                                                                 \

@@ -5,7 +5,7 @@
  * every basic block calls __sanitizer_cov_trace_pc (Makefile, COUNTED). Calls that touch much memory at once count by
  * the cache line. Bytes are those that were asked for, given back or not.
  *
- * What grows by its definition is not here: src/polygraph/README.md says what that is, and what bounds it.
+ * What grows by its definition is not here: src/engines/polygraph/README.md says what that is, and what bounds it.
  *
  * growth [--only NAME] [--size N]: of each history
  */

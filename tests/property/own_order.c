@@ -1,4 +1,4 @@
-/* What a client wrote without listing it gets a place by what its reads show (src/join/own.h).
+/* What a client wrote without listing it gets a place by what its reads show (src/streams/join/own.h).
  *
  * A transaction writes and reads a few rows of few values. Its record lists all of its reads, and of its writes none, some or
  * all; the stream has each change. In some cases one value of a read is another one. The model tries every order of a

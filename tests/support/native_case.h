@@ -1,4 +1,4 @@
-/* A reader of single transactions and the history that it fills, as the tests of src/native set it up. */
+/* A reader of single transactions and the history that it fills, as the tests of src/files/native set it up. */
 #ifndef TESTS_SUPPORT_NATIVE_CASE_H
 #define TESTS_SUPPORT_NATIVE_CASE_H
 

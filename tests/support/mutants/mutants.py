@@ -333,7 +333,7 @@ class Tree:
         """Sources with all mutants in them, each of which waits to be chosen."""
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
         files = {path for path in listed if path and os.path.exists(os.path.join(ROOT, path))}
-        selector = "src/base/mutants_selector.c"
+        selector = "src/foundation/base/mutants_selector.c"
         for directory, folders, names in os.walk(self.folder):
             if directory == self.folder:
                 folders[:] = [name for name in folders if not name.startswith("build")]

@@ -4,11 +4,11 @@ there is one.
 
     names.py [ROOT]     the tree to look at, this repository by default
 
-In Markdown a name of C stands between backquotes. `src/aion/run.h` must be a file or folder; `run.h` one of the page's own
+In Markdown a name of C stands between backquotes. `src/engines/aion/run.h` must be a file or folder; `run.h` one of the page's own
 folder, or one path in the tree must end like that. In a table, `file` | `function` in neighbouring cells, and in a sentence
 `function` (`file`): the function is in the file. A name that begins as ours do (`iso_...`) is in some source; so is, where a page
 is about code (ARCHITECTURE, CONTRIBUTING, READMEs in src), any name of small letters with an underscore. Each module of
-src/MODULES.md that is part of the program is in ARCHITECTURE.md. Each folder of sources has a README.
+docs/modules.md that is part of the program is in ARCHITECTURE.md. Each folder of sources has a README.
 """
 import os
 import re
@@ -94,7 +94,7 @@ for page in pages():
 
 architecture = os.path.join(root, "ARCHITECTURE.md")
 text = open(architecture, encoding="utf-8").read() if os.path.exists(architecture) else ""
-with open(os.path.join(root, "src/MODULES.md"), encoding="utf-8") as table:
+with open(os.path.join(root, "docs/modules.md"), encoding="utf-8") as table:
     for number, line in enumerate(table, 1):
         if line.startswith("|") and not line.startswith(("|-", "| module")):
             module = line.split("|")[1].strip()

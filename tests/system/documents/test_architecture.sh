@@ -10,12 +10,12 @@ trap 'rm -rf "$work"' EXIT
 plan 15
 
 docs/modules.py . | cmp -s - docs/modules.svg
-result $? "docs/modules.svg is drawn from src/MODULES.md: make documents"
+result $? "docs/modules.svg is drawn from docs/modules.md: make documents"
 tests/system/documents/names.py >"$work/out"
 result $? "files, functions and modules that documents name exist" || sed 's/^/# /' "$work/out"
 
 mkdir -p "$work/tree/src/a" "$work/tree/docs"
-printf '| module | holds | may include | libraries |\n| a | all | | |\n' >"$work/tree/src/MODULES.md"
+printf '| module | holds | may include | libraries |\n| a | all | | |\n' >"$work/tree/docs/modules.md"
 echo 'int go(void);' >"$work/tree/src/a/a.c"
 echo '`a.c`' >"$work/tree/src/a/README.md"
 found() { # what, the page, the expected output
@@ -45,7 +45,7 @@ version() { # the number in the document, the file, the name of the constant
     result $? "docs/compatibility.md: $3 of $2 is $1" || echo "# it is $inside"
 }
 document() { sed -nE "s/^\| $1.*\`$2\` ([0-9]+) \|.*/\\1/p" docs/compatibility.md; }
-version "$(document 'state directory' FORMAT)" src/run/durable_configuration.c FORMAT
-version "$(document journal FORMAT)" src/store/journal.c FORMAT
-version "$(document recording RECORDING)" src/capture/read.c RECORDING
-version "$(document evidence ISO_EVIDENCE_VERSION)" src/evidence/evidence.h ISO_EVIDENCE_VERSION
+version "$(document 'state directory' FORMAT)" src/streams/run/durable_configuration.c FORMAT
+version "$(document journal FORMAT)" src/foundation/store/journal.c FORMAT
+version "$(document recording RECORDING)" src/files/capture/read.c RECORDING
+version "$(document evidence ISO_EVIDENCE_VERSION)" src/files/evidence/evidence.h ISO_EVIDENCE_VERSION

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Fails on an include that src/MODULES.md does not allow, on a circle of includes, and on a permission that nobody uses. Prints one
+# Fails on an include that docs/modules.md does not allow, on a circle of includes, and on a permission that nobody uses. Prints one
 # line a fault, "file:line: what is wrong", and exits 1.
 #
 #   check.sh [ROOT [TABLE [lines]]]     the tree to look at, this repository by default, and its table; lines: only what one line
@@ -9,13 +9,13 @@
 # header is a topic of its own, which may know its public one: x.c -> x_private.h -> x.h is no circle.
 set -u
 root=${1:-$(cd "$(dirname "$0")/../../.." && pwd)}
-table=${2:-$root/src/MODULES.md}
+table=${2:-$root/docs/modules.md}
 cd "$root" || exit 4
 
 find include/iso src connectors tests bench -name '*.[ch]' 2>/dev/null | sort | xargs -r awk -v table="$table" -v extent="${3:-all}" '
 function fault(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; faults++ }
 
-# "src/history/index.c" -> "history", "tests/unit/io/test_x.c" -> "tests/unit", "include/iso/x.h" -> "iso"
+# "src/model/history/index.c" -> "history", "tests/unit/io/test_x.c" -> "tests/unit", "include/iso/x.h" -> "iso"
 function module_of(path,   part, n) {
     n = split(path, part, "/")
     if (part[1] == "include" || part[1] == "src") return n > 2 ? part[2] : part[1]
@@ -26,7 +26,7 @@ function module_of(path,   part, n) {
 # The module that an include in quotes names: its folder.
 function included_module(name) { sub(/\/[^\/]*$/, "", name); return name }
 
-# "src/history/index.c" and the "history/index.h" of an include -> "history/index"
+# "src/model/history/index.c" and the "history/index.h" of an include -> "history/index"
 function topic_of(path) { sub(/^(include|src)\//, "", path); sub(/\.[ch]$/, "", path); return path }
 
 # Notes that `from` includes `to`.

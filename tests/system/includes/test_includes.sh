@@ -12,7 +12,7 @@ report() {
 }
 
 faults=$("$here/check.sh" "$root")
-report $? "every include is allowed by src/MODULES.md"
+report $? "every include is allowed by docs/modules.md"
 [ -z "$faults" ] || echo "$faults"
 
 # planted FILE LINE EXPECTED: a tree with that one line gives exactly that complaint (EXPECTED empty: none).
@@ -21,27 +21,27 @@ planted() {
     mkdir -p "$scratch/tree/$(dirname "$1")"
     echo "$2" >"$scratch/tree/$1"
     local found
-    found=$("$here/check.sh" "$scratch/tree" "$root/src/MODULES.md" lines)
+    found=$("$here/check.sh" "$scratch/tree" "$root/docs/modules.md" lines)
     [ "$found" = "${3:+$1:1: $3}" ]
     report $? "$1 with $2: ${3:-allowed}"
     [ "$found" = "${3:+$1:1: $3}" ] || echo "# got: $found"
 }
 
-planted src/chronos/sweep.c '#include "history/index.h"' ''
-planted src/chronos/sweep.c '#include "iso/verdict.h"' ''
-planted src/chronos/sweep.c '#include "chronos/chronos_private.h"' ''
-planted src/chronos/sweep.c '#include "aion/aion.h"' 'module "chronos" may not include "aion/aion.h"'
-planted src/history/index.c '#  include  "verdict/x.h"' 'module "history" may not include "verdict/x.h"'
-planted src/formats/reader.c '#include "chronos/chronos.h"' 'module "formats" may not include "chronos/chronos.h"'
-planted src/formats/reader.c '#include "reader.h"' '"reader.h" lacks its module'
-planted src/formats/reader.c '#include "../chronos/x.h"' '"../chronos/x.h" climbs out of its folder'
-planted src/chronos/sweep.c '#include "history/history_private.h"' '"history/history_private.h" is private to history'
+planted src/engines/chronos/sweep.c '#include "history/index.h"' ''
+planted src/engines/chronos/sweep.c '#include "iso/verdict.h"' ''
+planted src/engines/chronos/sweep.c '#include "chronos/chronos_private.h"' ''
+planted src/engines/chronos/sweep.c '#include "aion/aion.h"' 'module "chronos" may not include "aion/aion.h"'
+planted src/model/history/index.c '#  include  "verdict/x.h"' 'module "history" may not include "verdict/x.h"'
+planted src/files/formats/reader.c '#include "chronos/chronos.h"' 'module "formats" may not include "chronos/chronos.h"'
+planted src/files/formats/reader.c '#include "reader.h"' '"reader.h" lacks its module'
+planted src/files/formats/reader.c '#include "../chronos/x.h"' '"../chronos/x.h" climbs out of its folder'
+planted src/engines/chronos/sweep.c '#include "history/history_private.h"' '"history/history_private.h" is private to history'
 planted tests/unit/history/test_x.c '#include "history/history_private.h"' ''
 planted tests/unit/chronos/test_x.c '#include "history/history_private.h"' '"history/history_private.h" is private to history'
 planted tests/oracle/oracle.c '#include "chronos/chronos.h"' 'module "tests/oracle" may not include "chronos/chronos.h"'
-planted src/chronos/sweep.c '#include <librdkafka/rdkafka.h>' 'module "chronos" may not use library <librdkafka/rdkafka.h>'
+planted src/engines/chronos/sweep.c '#include <librdkafka/rdkafka.h>' 'module "chronos" may not use library <librdkafka/rdkafka.h>'
 planted connectors/kafka/consumer.c '#include <librdkafka/rdkafka.h>' ''
-planted src/app/main.c '#include <wiredtiger.h>' 'module "app" may not use library <wiredtiger.h>'
+planted src/command/app/main.c '#include <wiredtiger.h>' 'module "app" may not use library <wiredtiger.h>'
 # whole TREE EXPECTED: what is wrong with a tree of lines "FILE INCLUDED" whose modules a and b may use each other.
 whole() {
     rm -rf "$scratch/tree"

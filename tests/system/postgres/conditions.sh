@@ -1,5 +1,5 @@
 #!/bin/bash
-# Conditions against a real PostgreSQL: what src/predicate says of 20,000 random ones is what the server says, and where it was told
+# Conditions against a real PostgreSQL: what src/model/predicate says of 20,000 random ones is what the server says, and where it was told
 # less than the server knows (a column without its type, a text of another collation), the server's answer is among those that it
 # gives. tests/property/predicate_sql.c makes the questions and our answers. TAP on stdout.
 #

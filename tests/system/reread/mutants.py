@@ -20,7 +20,7 @@ import reread
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 
-# What the fault does, its file below src/observe, the rule's text, and what it becomes.
+# What the fault does, its file below src/recording/observe, the rule's text, and what it becomes.
 FAULTS = [
     ("ONLY is taken for the table", "shape.c", "!table->inh ||", ""),
     ("columns with other names", "shape.c", "(table->alias && table->alias->n_colnames)", "false"),
