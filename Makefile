@@ -23,7 +23,7 @@ HARDENED := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(filte
 VALIDATING := -DISO_VALIDATE
 # What only tests may do to a program (base/fault.h): under sanitizers, and in a program of its own beside the one that people get.
 FAULTS := -DISO_FAULTS
-CFLAGS_ALL := -std=c11 $(OPTIMISE) $(SYMBOLS) -Wall -Wextra $(WERROR) $(HARDENED) -Iinclude -Isrc -I. -I$(BUILD)/generated -MMD -MP -pthread \
+CFLAGS_ALL := -std=c11 $(OPTIMISE) $(SYMBOLS) -Wall -Wextra $(WERROR) $(HARDENED) -Iinclude $(addprefix -I,$(wildcard src/*)) -I. -I$(BUILD)/generated -MMD -MP -pthread \
               $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer $(VALIDATING) $(FAULTS)) $(CFLAGS)
 LDFLAGS_ALL := -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 # libcurl and libmicrohttpd are loaded when a run needs them (base/shared_library.h).
@@ -34,12 +34,12 @@ C11_THREADS = $(if $(filter thread,$(SANITIZE)),$(call objects,tests/support/thr
 # Sanitizers replace malloc themselves.
 ALLOCATOR := $(if $(SANITIZE),,-ljemalloc)
 
-# Folders of the program; the others are the library's.
-PROGRAM := cli run benchmark app
-# Those of isochron-proxy, a program of its own.
-PROXY := proxy
-LIBRARY_SOURCES := $(sort $(filter-out $(PROGRAM:%=src/%/%) $(PROXY:%=src/%/%),$(wildcard src/*/*.c)) $(wildcard connectors/*/*.c))
-APP_SOURCES := $(sort $(wildcard $(PROGRAM:%=src/%/*.c)))
+# The table of rooms says which are part of what (docs/modules.md): of a program, or of the libraries for others; a room's sources.
+rooms = $(shell awk -F'|' '$$6 ~ /$(1)/ && $$2 !~ /module/ { print $$2 }' docs/modules.md)
+sources = $(sort $(foreach room,$(1),$(wildcard src/*/$(room)/*.c)))
+APP_SOURCES := $(call sources,$(call rooms,program))
+PROXY_SOURCES := $(call sources,$(call rooms,proxy))
+LIBRARY_SOURCES := $(filter-out $(APP_SOURCES) $(PROXY_SOURCES),$(call sources,*) $(sort $(wildcard connectors/*/*.c)))
 SUPPORT_SOURCES := $(sort $(wildcard tests/oracle/*.c) $(wildcard tests/support/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/*/test_*.c))
 PROPERTY_SOURCES := $(sort $(wildcard tests/property/*.c))
@@ -139,12 +139,11 @@ $(APP_LIBRARY): $(call objects,$(filter-out src/command/app/main.c,$(APP_SOURCES
 $(BUILD)/isochron: $(call objects,src/command/app/main.c) $(C11_THREADS) $(APP_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
-PROXY_SOURCES := $(sort $(wildcard $(PROXY:%=src/%/*.c)))
 $(BUILD)/isochron-proxy: $(call objects,$(PROXY_SOURCES)) $(C11_THREADS) $(APP_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -lssl -lcrypto -o $@
 
 # The program with crash points: those few sources once more, before the archives that have them without.
-FAULT_OBJECTS := $(patsubst %.c,$(BUILD)/obj-faults/%.o,$(shell grep -l 'base/fault.h"' src/*/*.c))
+FAULT_OBJECTS := $(patsubst %.c,$(BUILD)/obj-faults/%.o,$(shell grep -l 'base/fault.h"' src/*/*/*.c))
 $(FAULT_OBJECTS): $(BUILD)/obj-faults/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(FAULTS) -c $< -o $@
@@ -188,8 +187,8 @@ CONDITIONS := $(BUILD)/tests/property/predicate_sql
 $(CONDITIONS): TEST_LIBRARIES += -lsqlite3
 
 # What engines do, counted: their sources once more, every basic block of which makes a call. See tests/property/growth.c.
-COUNTED_SOURCES := $(foreach module,base history verdict solver problem polygraph verify chronos,$(wildcard src/$(module)/*.c))
-COUNTED := $(patsubst %.c,$(BUILD)/counted/%.o,$(sort $(COUNTED_SOURCES)))
+COUNTED_SOURCES := $(call sources,base history verdict solver problem polygraph verify chronos)
+COUNTED := $(patsubst %.c,$(BUILD)/counted/%.o,$(COUNTED_SOURCES))
 COUNTED_CALLS := memcpy memmove memset memcmp iso_allocate iso_allocate_zeroed iso_reallocate iso_column_grow iso_column_zeroed
 $(COUNTED): $(BUILD)/counted/%.o: %.c
 	@mkdir -p $(@D)
@@ -439,18 +438,17 @@ documents: $(BUILD)/isochron.1 $(COMPLETIONS) ## Make the man page, completions,
 # program's need not be position-independent as a shared library's must; what a library needs of a module is taken from an
 # archive of all of it. Nothing is visible but what the headers declare, in the static libraries as well.
 ABI := 1
-LIBRARY_MODULES := base history predicate verdict chronos aion rowsets spill solver problem polygraph weak bytes native formats values evidence report join pipeline judge
 INTERFACES := $(foreach library,isochron isochron-recorder,$(BUILD)/lib/lib$(library).so.$(ABI) $(BUILD)/lib/lib$(library).a)
 independent = $(patsubst %.c,$(BUILD)/lib/obj/%.o,$(1))
-ISOCHRON_OBJECTS := $(call independent,$(wildcard src/command/library/*.c))
-RECORDER_OBJECTS := $(call independent,$(wildcard src/recording/recorder/*.c))
+ISOCHRON_OBJECTS := $(call independent,$(call sources,library))
+RECORDER_OBJECTS := $(call independent,$(call sources,recorder))
 SHARED_OBJECTS := $(BUILD)/lib/shared.a
 
 $(BUILD)/lib/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(subst -fPIE,-fPIC -fvisibility=hidden,$(CFLAGS_ALL)) -c $< -o $@
 
-$(SHARED_OBJECTS): $(call independent,$(foreach module,$(LIBRARY_MODULES),$(wildcard src/$(module)/*.c)))
+$(SHARED_OBJECTS): $(call independent,$(call sources,$(call rooms,shared)))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 

@@ -7,6 +7,7 @@ how many assertions it has, and how many lines stand in it more than once.
 Standard library only. What it counts, it counts in src, connectors and include, as text: nothing is compiled.
 """
 import collections
+import glob
 import os
 import re
 import sys
@@ -28,7 +29,7 @@ def sources(folder, roots=ROOTS):
 def module_of(path):
     parts = path.split(os.sep)
     if parts[0] == "src":
-        return parts[1]
+        return "/".join(parts[1:-1])
     return "/".join(parts[:2])
 
 
@@ -148,7 +149,7 @@ def measure(folder):
         unit = unit_of(path)
         includes = figures["includes"].setdefault(unit, set())
         for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', text, flags=re.M):
-            for prefix in ("src/", "", "include/"):
+            for prefix in [f"{floor}/" for floor in glob.glob("src/*", root_dir=folder)] + ["src/", "", "include/"]:
                 if os.path.exists(os.path.join(folder, prefix + name)):
                     includes.add(unit_of(prefix + name))
                     break

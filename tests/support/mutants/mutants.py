@@ -21,6 +21,7 @@ Prints TAP; survivors as diagnostics, also in DIR/survivors.tsv with what was ch
 """
 import argparse
 import concurrent.futures
+import glob
 import hashlib
 import itertools
 import os
@@ -208,7 +209,7 @@ def all_mutants(modules):
     """By module and kind. What is outside of functions, a table's cell, cannot be chosen when the program runs."""
     found = {(module, kind): [] for module in modules for kind in KINDS}
     for module in modules:
-        for directory, _, names in sorted(os.walk(os.path.join(ROOT, "src", module))):
+        for directory, _, names in sorted(os.walk(*glob.glob(os.path.join(ROOT, "src", "*", module)))):
             for name in sorted(names):
                 if name.endswith(".c") and "validate" not in name:
                     for mutant in mutants_of(os.path.relpath(os.path.join(directory, name), ROOT)):

@@ -38,7 +38,7 @@ def pages():
             if name.endswith(".md") and name not in ("CHANGELOG.md", "options.md"):
                 yield os.path.join(root, folder, name)
     for path in sorted(paths):
-        if path.endswith(("/README.md", "/FORMATS.md", "/MODULES.md")) and path.startswith(("src", "connectors", "include")):
+        if path.endswith(("/README.md", "/FORMATS.md")) and path.startswith(("src", "connectors", "include")):
             yield os.path.join(root, path)
 
 

@@ -15,7 +15,7 @@ tests/system/documents/names.py >"$work/out"
 result $? "files, functions and modules that documents name exist" || sed 's/^/# /' "$work/out"
 
 mkdir -p "$work/tree/src/a" "$work/tree/docs"
-printf '| module | holds | may include | libraries |\n| a | all | | |\n' >"$work/tree/docs/modules.md"
+printf '## low\n| module | holds | may include | libraries |\n| a | all | | |\n' >"$work/tree/docs/modules.md"
 echo 'int go(void);' >"$work/tree/src/a/a.c"
 echo '`a.c`' >"$work/tree/src/a/README.md"
 found() { # what, the page, the expected output

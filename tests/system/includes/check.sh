@@ -1,6 +1,7 @@
 #!/bin/bash
-# Fails on an include that docs/modules.md does not allow, on a circle of includes, and on a permission that nobody uses. Prints one
-# line a fault, "file:line: what is wrong", and exits 1.
+# Fails on an include that docs/modules.md does not allow, on a permission to include a room of a higher floor, on a room that does not
+# stand on its floor, on a circle of includes, and on a permission that nobody uses. Prints one line a fault, "file:line: what is
+# wrong", and exits 1.
 #
 #   check.sh [ROOT [TABLE [lines]]]     the tree to look at, this repository by default, and its table; lines: only what one line
 #                                       breaks by itself, for a tree that is not whole
@@ -18,7 +19,8 @@ function fault(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; faults++ }
 # "src/model/history/index.c" -> "history", "tests/unit/io/test_x.c" -> "tests/unit", "include/iso/x.h" -> "iso"
 function module_of(path,   part, n) {
     n = split(path, part, "/")
-    if (part[1] == "include" || part[1] == "src") return n > 2 ? part[2] : part[1]
+    if (part[1] == "src") return n > 3 ? part[3] : part[2]
+    if (part[1] == "include") return part[2]
     if (part[2] == "system") return part[1] "/" part[2] "/" part[3]
     return n > 2 ? part[1] "/" part[2] : part[1]
 }
@@ -27,7 +29,7 @@ function module_of(path,   part, n) {
 function included_module(name) { sub(/\/[^\/]*$/, "", name); return name }
 
 # "src/model/history/index.c" and the "history/index.h" of an include -> "history/index"
-function topic_of(path) { sub(/^(include|src)\//, "", path); sub(/\.[ch]$/, "", path); return path }
+function topic_of(path) { sub(/^(include|src\/[^\/]*)\//, "", path); sub(/\.[ch]$/, "", path); return path }
 
 # Notes that `from` includes `to`.
 function arrow(from, to) {
@@ -85,14 +87,28 @@ function report_unused(   pair, name) {
     close("sort")
 }
 
+function report_higher(   pair, name) {
+    for (pair in may) {
+        split(pair, name, SUBSEP)
+        if (storey[name[2]] > storey[name[1]]) {
+            printf "%s: module \"%s\" may include \"%s\", which stands on a higher floor\n", table, name[1], name[2] | "sort"
+            faults++
+        }
+    }
+    close("sort")
+}
+
 function trim(text) { gsub(/^ +| +$/, "", text); return text }
 
 BEGIN {
     while ((getline line < table) > 0) {
+        if (line ~ /^## /) { floor = substr(line, 4); floors++ }
         if (line !~ /^\|/ || line ~ /^\|-/ || line ~ /^\| module/) continue
         split(line, cell, "|")
         module = trim(cell[2])
         known[module] = 1
+        storey[module] = floors
+        floor_of[module] = floor
         n = split(cell[4], word, " ")
         for (i = 1; i <= n; i++) may[module, word[i]] = 1
         n = split(cell[5], word, " ")
@@ -104,6 +120,7 @@ BEGIN {
 FNR == 1 {
     module = module_of(FILENAME)
     if (!(module in known)) fault("folder of module \"" module "\" is not in the module table")
+    else if (FILENAME ~ /^src\// && FILENAME !~ "^src/" floor_of[module] "/") fault("module \"" module "\" stands on floor " floor_of[module])
 }
 
 /^[ \t]*#[ \t]*include[ \t]*"/ {
@@ -129,6 +146,6 @@ FNR == 1 {
 }
 
 END {
-    if (extent != "lines") { report_unused(); report_circles() }
+    if (extent != "lines") { report_unused(); report_higher(); report_circles() }
     exit faults > 0
 }'

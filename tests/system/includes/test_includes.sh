@@ -45,7 +45,7 @@ planted src/command/app/main.c '#include <wiredtiger.h>' 'module "app" may not u
 # whole TREE EXPECTED: what is wrong with a tree of lines "FILE INCLUDED" whose modules a and b may use each other.
 whole() {
     rm -rf "$scratch/tree"
-    printf '| %s |\n' 'history | | |' 'a | | b |' 'b | | a |' >"$scratch/table"
+    printf '%s\n' '## low' '| history | | | |' '| a | | b | |' '| b | | a | |' '## high' '| c | | | |' >"$scratch/table"
     local file included found
     while read -r file included; do
         mkdir -p "$scratch/tree/$(dirname "$file")"
@@ -57,16 +57,21 @@ whole() {
     [ "$found" = "$2" ] || echo "# got: $found"
 }
 
-both='src/a/top.h b/low.h
-src/b/other.h a/top.h'
+both='src/low/a/top.h b/low.h
+src/low/b/other.h a/top.h'
 whole "$both" ''
 whole "$both
-src/b/low.h b/other.h" 'circle of includes: a/top -> b/low -> b/other -> a/top'
+src/low/b/low.h b/other.h" 'circle of includes: a/top -> b/low -> b/other -> a/top'
 whole "$both
-src/b/low.c b/other.h" 'circle of includes: a/top -> b/low -> b/other -> a/top'
+src/low/b/low.c b/other.h" 'circle of includes: a/top -> b/low -> b/other -> a/top'
 whole "$both
-src/a/top.c a/top_private.h
-src/a/top_private.h a/top.h" ''
-whole 'src/a/top.h b/low.h' "$scratch/table: module \"b\" may include \"a\", and nothing in it does"
-planted src/surprise/x.c '#include <stdio.h>' 'folder of module "surprise" is not in the module table'
+src/low/a/top.c a/top_private.h
+src/low/a/top_private.h a/top.h" ''
+whole 'src/low/a/top.h b/low.h' "$scratch/table: module \"b\" may include \"a\", and nothing in it does"
+planted src/model/surprise/x.c '#include <stdio.h>' 'folder of module "surprise" is not in the module table'
+planted src/files/history/x.c '#include <stdio.h>' 'module "history" stands on floor model'
+printf '%s\n' '## low' '| history | | | |' '| a | | c | |' '## high' '| c | | | |' >"$scratch/table"
+rm -rf "$scratch/tree" && mkdir -p "$scratch/tree/src/low/a" && echo '#include "c/x.h"' >"$scratch/tree/src/low/a/a.c"
+[ "$("$here/check.sh" "$scratch/tree" "$scratch/table")" = "$scratch/table: module \"a\" may include \"c\", which stands on a higher floor" ]
+report $? "a permission to include a room of a higher floor is refused"
 echo "1..$number"
