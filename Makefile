@@ -36,7 +36,7 @@ ALLOCATOR := $(if $(SANITIZE),,-ljemalloc)
 
 # The table of rooms says which are part of what (docs/modules.md): of a program, or of the libraries for others; a room's sources.
 rooms = $(shell awk -F'|' '$$6 ~ /$(1)/ && $$2 !~ /module/ { print $$2 }' docs/modules.md)
-sources = $(sort $(foreach room,$(1),$(wildcard src/*/$(room)/*.c)))
+sources = $(sort $(foreach room,$(1),$(wildcard src/*/$(room)/*.c src/*/$(room)/*/*.c)))
 APP_SOURCES := $(call sources,$(call rooms,program))
 PROXY_SOURCES := $(call sources,$(call rooms,proxy))
 LIBRARY_SOURCES := $(filter-out $(APP_SOURCES) $(PROXY_SOURCES),$(call sources,*) $(sort $(wildcard connectors/*/*.c)))
@@ -143,7 +143,7 @@ $(BUILD)/isochron-proxy: $(call objects,$(PROXY_SOURCES)) $(C11_THREADS) $(APP_L
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -lssl -lcrypto -o $@
 
 # The program with crash points: those few sources once more, before the archives that have them without.
-FAULT_OBJECTS := $(patsubst %.c,$(BUILD)/obj-faults/%.o,$(shell grep -l 'base/fault.h"' src/*/*/*.c))
+FAULT_OBJECTS := $(patsubst %.c,$(BUILD)/obj-faults/%.o,$(shell grep -rl --include='*.c' 'base/fault.h"' src))
 $(FAULT_OBJECTS): $(BUILD)/obj-faults/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(FAULTS) -c $< -o $@

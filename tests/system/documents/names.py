@@ -63,7 +63,7 @@ def is_there(page, name):
     return "*" in name or "NAME" in name
 
 
-WORD = re.compile(r"^(?:struct )?((?:iso|aion|join|pipeline|app|kafka|chronos|graph)_\w+)(?:\(\))?$")
+WORD = re.compile(r"^(?:struct )?((?:iso|aion|join|pipeline|app|run|cli|kafka|chronos|graph)_\w+)(?:\(\))?$")
 NAME = re.compile(r"^(?:[\w.-]+/)*[\w.-]+\.(?:c|h|py|md|tsv)$|^(?:src|connectors|tests|bench|include|docs)/[\w./-]+$")
 ANY = re.compile(r"^(?:struct |enum )?([a-z]\w*_\w+)(?:\(\))?$")
 for page in pages():
@@ -102,6 +102,6 @@ with open(os.path.join(root, "docs/modules.md"), encoding="utf-8") as table:
                 fault(architecture, 0, f"module {module} is not there")
 
 for folder in sorted({os.path.dirname(path) for path in paths if re.match(r"(src|connectors)/.*\.[ch]$", path)}):
-    if not os.path.exists(os.path.join(root, folder, "README.md")):
+    if not any(os.path.exists(os.path.join(root, each, "README.md")) for each in (folder, os.path.dirname(folder))):
         fault(os.path.join(root, folder), 0, "there is no README.md")
 sys.exit(faults > 0)

@@ -25,8 +25,8 @@ function module_of(path,   part, n) {
     return n > 2 ? part[1] "/" part[2] : part[1]
 }
 
-# The module that an include in quotes names: its folder.
-function included_module(name) { sub(/\/[^\/]*$/, "", name); return name }
+# The module that an include in quotes names: its folder; a room of src may have folders of its own.
+function included_module(name) { sub(name ~ /^(connectors|tests|bench)\// ? "/[^/]*$" : "/.*", "", name); return name }
 
 # "src/model/history/index.c" and the "history/index.h" of an include -> "history/index"
 function topic_of(path) { sub(/^(include|src\/[^\/]*)\//, "", path); sub(/\.[ch]$/, "", path); return path }
