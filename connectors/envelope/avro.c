@@ -4,7 +4,7 @@
 #include "connectors/envelope/envelope_private.h"
 #include "connectors/envelope/wire.h"
 #include "connectors/registry/schemas.h"
-#include "connectors/kit/framing.h"
+#include "connectors/cdc_common/framing.h"
 #include "base/payload.h"
 
 _Static_assert((int)ISO_SCOPES <= (int)ISO_AVRO_USES, "a field has a use in each scope");

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "connectors/envelope/envelope.h"
-#include "connectors/kit/marker.h"
+#include "connectors/cdc_common/marker.h"
 
 /* Decimal digits, all of the text, within 64 bits. */
 bool iso_change_digits(const char *at, size_t length, uint64_t *number);

@@ -9,7 +9,7 @@
 #include "connectors/envelope/cloud_event.h"
 #include "connectors/envelope/envelope_private.h"
 #include "connectors/envelope/json_schema.h"
-#include "connectors/kit/framing.h"
+#include "connectors/cdc_common/framing.h"
 #include "base/payload.h"
 
 struct json_reader {

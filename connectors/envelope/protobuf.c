@@ -13,7 +13,7 @@
 #include "connectors/envelope/wire.h"
 #include "connectors/protobuf/wire.h"
 #include "connectors/registry/schemas.h"
-#include "connectors/kit/framing.h"
+#include "connectors/cdc_common/framing.h"
 
 enum { STEPS_MIN = 10000 };
 

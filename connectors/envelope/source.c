@@ -5,7 +5,7 @@
 #include "base/archive.h"
 #include "base/memory.h"
 #include "connectors/envelope/topic.h"
-#include "connectors/kit/ddl.h"
+#include "connectors/cdc_common/ddl.h"
 
 enum { SHOWN = 64 }; /* bytes of what is refused */
 

@@ -17,8 +17,8 @@
 
 #include "connectors/envelope/change.h"
 #include "connectors/envelope/tables.h"
-#include "connectors/kit/cells.h"
-#include "connectors/kit/marker.h"
+#include "connectors/cdc_common/cells.h"
+#include "connectors/cdc_common/marker.h"
 #include "base/payload.h"
 
 struct iso_change_source;

@@ -9,7 +9,7 @@
 #include "connectors/history/avro_schema.h"
 #include "connectors/history/record_private.h"
 #include "connectors/registry/schemas.h"
-#include "connectors/kit/framing.h"
+#include "connectors/cdc_common/framing.h"
 
 struct avro_decoder {
     struct iso_decoder decoder;

@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "base/payload.h"
 #include "connectors/history/record_private.h"
-#include "connectors/kit/framing.h"
+#include "connectors/cdc_common/framing.h"
 #include "native/native.h"
 #include "native/watermark.h"
 

@@ -9,7 +9,7 @@
 #include "connectors/history/build.h"
 #include "connectors/history/record_private.h"
 #include "connectors/protobuf/wire.h"
-#include "connectors/kit/framing.h"
+#include "connectors/cdc_common/framing.h"
 #include "connectors/history/record_fields.h"
 
 struct protobuf_decoder {

@@ -93,7 +93,7 @@ struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consume
     memcpy(settings, defaults, sizeof defaults);
     uint64_t memory = options->memory ? options->memory : DEFAULT_MEMORY;
     kafka_consumer_budget_properties(memory, texts, settings + sizeof defaults / sizeof *defaults - 1);
-    consumer->bell = -1;
+    consumer->wakeup_fd = -1;
     if (options->start == ISO_KAFKA_STORED && !iso_kafka_properties_get(options->properties, "group.id")) {
         iso_error_set(error, ISO_BAD_INPUT,
                       "stored offsets belong to a consumer group: expected the property group.id");
@@ -108,7 +108,7 @@ struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consume
     copy_options(consumer, options);
     consumer->raw = iso_allocate(BATCH_MESSAGES * sizeof *consumer->raw);
     consumer->messages = iso_allocate(BATCH_MESSAGES * sizeof *consumer->messages);
-    if (!kafka_consumer_open_bell(consumer))
+    if (!kafka_consumer_open_wakeup_fd(consumer))
         iso_error_set(error, ISO_FAILED, "no file descriptor is left: %s", strerror(errno));
     else
         kafka_consumer_budget_open(consumer, memory);
@@ -147,8 +147,8 @@ void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer)
     }
     kafka_consumer_budget_close(consumer);
     iso_kafka_client_close(&consumer->client);
-    if (consumer->bell >= 0)
-        close(consumer->bell);
+    if (consumer->wakeup_fd >= 0)
+        close(consumer->wakeup_fd);
     for (uint32_t i = 0; i < consumer->position_count; i++)
         iso_free((char *)consumer->positions[i].topic);
     for (uint32_t i = 0; i < consumer->prefix_count; i++)

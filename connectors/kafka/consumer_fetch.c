@@ -14,17 +14,17 @@
 /* What was asked for while a queue was fuller may have to be asked for again. */
 enum { NO_PARTITION = -1, ASK_AGAIN_MS = 10 };
 
-bool kafka_consumer_open_bell(struct iso_kafka_consumer *consumer)
+bool kafka_consumer_open_wakeup_fd(struct iso_kafka_consumer *consumer)
 {
-    consumer->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    return consumer->bell >= 0;
+    consumer->wakeup_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return consumer->wakeup_fd >= 0;
 }
 
 rd_kafka_queue_t *kafka_consumer_queue(struct iso_kafka_consumer *consumer)
 {
     static const uint64_t ring = 1;
     rd_kafka_queue_t *queue = rd_kafka_queue_new(consumer->client.handle);
-    rd_kafka_queue_io_event_enable(queue, consumer->bell, &ring, sizeof ring);
+    rd_kafka_queue_io_event_enable(queue, consumer->wakeup_fd, &ring, sizeof ring);
     return queue;
 }
 
@@ -88,11 +88,11 @@ static bool gather_batch(struct iso_kafka_consumer *consumer)
 }
 
 /* Until a queue that was empty gets something. */
-static void wait_for_bell(struct iso_kafka_consumer *consumer, int timeout_ms)
+static void wait_for_wakeup_fd(struct iso_kafka_consumer *consumer, int timeout_ms)
 {
-    struct pollfd bell = {.fd = consumer->bell, .events = POLLIN};
+    struct pollfd wakeup_fd = {.fd = consumer->wakeup_fd, .events = POLLIN};
     uint64_t rung;
-    while (poll(&bell, 1, timeout_ms) > 0 && read(consumer->bell, &rung, sizeof rung) < 0 && errno == EINTR)
+    while (poll(&wakeup_fd, 1, timeout_ms) > 0 && read(consumer->wakeup_fd, &rung, sizeof rung) < 0 && errno == EINTR)
         ;
 }
 
@@ -107,7 +107,7 @@ void kafka_consumer_fetch(struct iso_kafka_consumer *consumer, int timeout_ms)
             return;
         if (more)
             continue;
-        wait_for_bell(consumer, (int)(awaited && left > ASK_AGAIN_MS ? ASK_AGAIN_MS : left));
+        wait_for_wakeup_fd(consumer, (int)(awaited && left > ASK_AGAIN_MS ? ASK_AGAIN_MS : left));
     }
 }
 

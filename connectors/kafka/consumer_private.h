@@ -119,7 +119,7 @@ struct iso_kafka_consumer {
     struct identity identity;
     struct kafka_probe probe;
     struct kafka_waker waker;
-    int bell;                 /* readable once a queue that was empty has got something; -1: not open */
+    int wakeup_fd;            /* readable once a queue that was empty has got something; -1: not open */
     uint32_t turn;            /* the partition to look at first */
     uint64_t batch;           /* number of the batch at hand */
     rd_kafka_message_t **raw; /* room for what librdkafka gives at once */
@@ -169,7 +169,7 @@ uint64_t kafka_consumer_waiting(const struct iso_kafka_consumer *consumer, uint3
  */
 uint64_t kafka_consumer_coming(const struct iso_kafka_consumer *consumer, uint32_t index, int64_t next);
 /* What rings when the queue that was empty has got something, and the queue. */
-bool kafka_consumer_open_bell(struct iso_kafka_consumer *consumer);
+bool kafka_consumer_open_wakeup_fd(struct iso_kafka_consumer *consumer);
 rd_kafka_queue_t *kafka_consumer_queue(struct iso_kafka_consumer *consumer);
 /* The next batch; waits up to `timeout_ms` for the first message. */
 void kafka_consumer_fetch(struct iso_kafka_consumer *consumer, int timeout_ms);

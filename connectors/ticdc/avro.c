@@ -15,7 +15,7 @@
 #include "connectors/registry/schemas.h"
 #include "connectors/ticdc/avro_schema.h"
 #include "connectors/ticdc/tables.h"
-#include "connectors/kit/framing.h"
+#include "connectors/cdc_common/framing.h"
 
 enum { MAGIC_FRAME = 0, MAGIC_DDL = 1, MAGIC_WATERMARK = 2, MAGIC_DELETE = 3, WORD = 8 };
 

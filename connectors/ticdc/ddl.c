@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "connectors/kit/ddl_words.h"
+#include "connectors/cdc_common/ddl_words.h"
 #include "connectors/ticdc/tables.h"
 
 /* Whether a name stands in the statement. */

@@ -7,7 +7,7 @@
 
 #include "base/base64.h"
 #include "base/memory.h"
-#include "connectors/kit/ddl_words.h"
+#include "connectors/cdc_common/ddl_words.h"
 #include "values/value_type.h"
 
 void debezium_schema_release(struct debezium_schema *schema)

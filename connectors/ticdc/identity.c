@@ -9,7 +9,7 @@
 
 #include "base/archive.h"
 #include "base/memory.h"
-#include "connectors/kit/ddl_words.h"
+#include "connectors/cdc_common/ddl_words.h"
 #include "connectors/ticdc/tables.h"
 
 static const char *const no_order = "key-order: in which order its key's columns stand is not known, for which "

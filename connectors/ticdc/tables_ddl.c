@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "connectors/kit/ddl_words.h"
+#include "connectors/cdc_common/ddl_words.h"
 #include "connectors/ticdc/tables.h"
 
 typedef struct iso_ddl_words words;

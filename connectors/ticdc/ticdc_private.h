@@ -2,9 +2,9 @@
 #pragma once
 
 #include "connectors/ticdc/ticdc.h"
-#include "connectors/kit/cells.h"
-#include "connectors/kit/ddl.h"
-#include "connectors/kit/marker.h"
+#include "connectors/cdc_common/cells.h"
+#include "connectors/cdc_common/ddl.h"
+#include "connectors/cdc_common/marker.h"
 #include "base/payload.h"
 #include "values/row.h"
 

@@ -158,7 +158,7 @@ struct iso_decoder_options {
                          * several with `|` between; NULL: not given */
     bool unreported;    /* clients do not report what is written to these tables (reported=no) */
     bool one_zone;      /* texts of times that need a time zone are of the clients' (zone=same) */
-    const char *marker; /* where rows say whose transaction they are (connectors/kit/marker.h); NULL: nowhere */
+    const char *marker; /* where rows say whose transaction they are (connectors/cdc_common/marker.h); NULL: nowhere */
     const char *delimiter, *quote, *null; /* csv; NULL: "," and "\"" and "\\N"; quote "": escapes instead of quotes */
     const char *compression;              /* of payloads: "none", "gzip", "lz4", "snappy", "zstd"; NULL: none */
 };

@@ -88,7 +88,8 @@ static void write_record(const struct target *target, bool segment, struct recor
     struct aion_bytes bytes = {0};
     uint32_t count = 0;
     if (segment) {
-        const struct aion_entry *versions = aion_run_chunk(&target->shard->pool, &target->key->versions, 0, &count);
+        const struct aion_entry *versions =
+            aion_sorted_chunks_chunk(&target->shard->pool, &target->key->versions, 0, &count);
         aion_segment_write(target->shard, target->key, SERIAL, versions, count, 10 * VERSIONS, &bytes);
     } else {
         aion_record_write(target->shard, target->key, &bytes);
@@ -151,11 +152,11 @@ static void compact(const struct record *record, bool list, bool is_one)
 static bool read_segment(const struct record *record)
 {
     struct target target;
-    struct aion_run run = {0};
+    struct aion_sorted_chunks run = {0};
     open_target(&target, false);
     aion_segment_agrees(record->bytes, record->size, 100, &target.atoms, 7);
     bool taken = aion_segment_read(target.shard, target.key, SERIAL, record->bytes, record->size, &run);
-    aion_run_release(&target.shard->pool, &run);
+    aion_sorted_chunks_release(&target.shard->pool, &run);
     close_target(&target);
     return taken;
 }

@@ -502,9 +502,9 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
     options.level = comparison->level;
     options.session_order = comparison->session_order;
     options.are_positions = comparison->history.clock == ISO_CLOCK_SNAPSHOT;
-    options.has_gaps =
+    options.has_snapshot_boundaries =
         comparison->history.clock == ISO_CLOCK_SCALAR && comparison->history.xid && !comparison->history.rank_physical;
-    if (is_held(comparison->level) && (options.are_positions || options.has_gaps))
+    if (is_held(comparison->level) && (options.are_positions || options.has_snapshot_boundaries))
         stream.watermarks =
             false; /* snapshots that are still to come tell commits apart, and lists that share a place */
     options.shards = 1 + random_below(&stream.random, 3);
@@ -513,7 +513,7 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
     options.retention = shortage ? random_below(&stream.random, 6) : ISO_AION_FOREVER;
     options.spill_all = random_percent(&stream.random, 50);
     options.spill = options.spill_all ? temporary_folder_in_memory() : NULL;
-    options.tires_soon = random_percent(&stream.random, 50);
+    options.throttles_soon = random_percent(&stream.random, 50);
     options.origin_is_index = true;
     options.emit = collect;
     options.context = comparison;

@@ -342,7 +342,7 @@ static struct iso_aion_options draw_options(struct random *random, enum iso_leve
     options.settle_untimed = random_percent(random, 30);
     options.foreign = random_percent(random, 30);
     options.emit = write_event;
-    options.tires_soon = random_percent(random, 30);
+    options.throttles_soon = random_percent(random, 30);
     return options;
 }
 

@@ -395,7 +395,7 @@ static bool stream_agrees(enum iso_level level, uint64_t seed, struct statistics
     stream->settles = random_percent(&stream->random, 25);
     stream->restores = random_percent(&stream->random, 50);
     stream->options.level = level;
-    stream->options.tires_soon = seed % 2;
+    stream->options.throttles_soon = seed % 2;
     stream->options.shards = 1 + random_below(&stream->random, 3);
     stream->options.retention =
         random_percent(&stream->random, 10) ? ISO_AION_FOREVER : random_below(&stream->random, 150);

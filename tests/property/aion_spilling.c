@@ -207,7 +207,7 @@ static void open_engines(struct stream *stream, enum iso_level level)
         options.context = &stream->engines[i].told;
         options.spill = i ? temporary_folder_in_memory() : NULL;
         options.spill_all = i;
-        options.run = i && threads ? iso_team_run : NULL;
+        options.run_shards = i && threads ? iso_team_run : NULL;
         options.runner = stream->team;
         options.retention = i ? stream->retention : ISO_AION_FOREVER;
         stream->engines[i].aion = iso_aion_new(&options);

@@ -34,11 +34,11 @@ static uint32_t print_records(struct cell_world *world, char *lines[TRANSACTIONS
 
 static void check_books(struct cell_world *world, const struct iso_pipeline *pipeline)
 {
-    struct iso_books books;
+    struct iso_accounting books;
     struct iso_text text = {0};
-    iso_pipeline_books(pipeline, &books);
+    iso_pipeline_accounting(pipeline, &books);
     if (!books.balanced) {
-        iso_books_imbalance_text(&books, &text);
+        iso_accounting_imbalance_text(&books, &text);
         snprintf(world->failure, sizeof world->failure, "books: %.*s", (int)text.used, text.bytes);
     }
     iso_text_release(&text);

@@ -646,11 +646,11 @@ static void give(struct stream *stream, struct iso_pipeline **pipeline, struct i
 
 static void check_books(struct stream *stream, const struct iso_pipeline *pipeline)
 {
-    struct iso_books books;
+    struct iso_accounting books;
     struct iso_text text = {0};
-    iso_pipeline_books(pipeline, &books);
+    iso_pipeline_accounting(pipeline, &books);
     if (!books.balanced) {
-        iso_books_imbalance_text(&books, &text);
+        iso_accounting_imbalance_text(&books, &text);
         iso_text_put_bytes(&text, "", 1);
         fail(stream, "books", text.bytes);
     }

@@ -307,7 +307,7 @@ static void stream(struct trial *trial)
 {
     struct iso_error error = ISO_NO_ERROR;
     struct sending sending = {.pipeline = open_pipeline(trial), .now = &trial->now};
-    struct iso_books books;
+    struct iso_accounting books;
     struct iso_pipeline_stats stats;
     statistics.streams++;
     give_messages(trial, &sending, &error);
@@ -317,7 +317,7 @@ static void stream(struct trial *trial)
         snprintf(trial->failure, sizeof trial->failure, "%s", error.text);
     iso_pipeline_stats(sending.pipeline, &stats);
     trial->shares_commits = stats.unjudged[ISO_UNJUDGED_ROW_SETS] > 0;
-    iso_pipeline_books(sending.pipeline, &books);
+    iso_pipeline_accounting(sending.pipeline, &books);
     if (error.status == ISO_OK && !books.balanced)
         snprintf(trial->failure, sizeof trial->failure, "the books are not balanced");
     iso_pipeline_free(sending.pipeline);

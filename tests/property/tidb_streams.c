@@ -91,8 +91,8 @@ static struct iso_pipeline *open_again(void *context)
 
 static void check_books(struct stream *stream, const struct iso_pipeline *pipeline)
 {
-    struct iso_books books;
-    iso_pipeline_books(pipeline, &books);
+    struct iso_accounting books;
+    iso_pipeline_accounting(pipeline, &books);
     if (!books.balanced)
         snprintf(stream->failure, sizeof stream->failure, "the books do not balance");
 }

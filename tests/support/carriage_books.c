@@ -39,12 +39,12 @@ bool carriage_was_judged(const struct carriage *carriage, const char *tid)
 void carriage_check_books(struct carriage *carriage, const struct iso_pipeline *pipeline)
 {
     struct came *came = &carriage->came;
-    struct iso_books books;
+    struct iso_accounting books;
     struct iso_text text = {0};
     const char *reason;
-    iso_pipeline_books(pipeline, &books);
+    iso_pipeline_accounting(pipeline, &books);
     if (!books.balanced) {
-        iso_books_imbalance_text(&books, &text);
+        iso_accounting_imbalance_text(&books, &text);
         snprintf(carriage->failure, sizeof carriage->failure, "books: %.*s", (int)text.used, text.bytes);
     }
     iso_text_release(&text);

@@ -32,83 +32,83 @@ _Static_assert(offsetof(struct command, bench) == 0, "options of a bench have it
 
 #define PLACE(member) offsetof(struct command, member)
 
-static const struct app_option options[] = {
-    APP_ROW_GROUP("What to vary"),
-    APP_ROW_CHOICE("sweep", "all|none|sessions|txns|ops|keys|dist|reads|delay|deviation", PLACE(sweep),
+static const struct cli_option options[] = {
+    CLI_ROW_GROUP("What to vary"),
+    CLI_ROW_CHOICE("sweep", "all|none|sessions|txns|ops|keys|dist|reads|delay|deviation", PLACE(sweep),
                    "The parameter to vary, by the name of its option below; the others keep\n"
                    "their values. all (the default): each in turn; none: a single run."),
-    APP_ROW_TEXT("values", "A,B,C", PLACE(values),
+    CLI_ROW_TEXT("values", "A,B,C", PLACE(values),
                  "The values that it takes. The default for txns: from a twentieth of\n"
                  "--txns to ten times as many."),
-    APP_ROW_GROUP("The workload (defaults: chronos / the others)"),
-    APP_ROW_COUNT("sessions", "N", PLACE(bench.generate.sessions), 1, 1000000,
+    CLI_ROW_GROUP("The workload (defaults: chronos / the others)"),
+    CLI_ROW_COUNT("sessions", "N", PLACE(bench.generate.sessions), 1, 1000000,
                   "Sessions that run at the same time (50 / 24)."),
-    APP_ROW_COUNT("txns", "N", PLACE(bench.generate.transactions), 1, 1000000000,
+    CLI_ROW_COUNT("txns", "N", PLACE(bench.generate.transactions), 1, 1000000000,
                   "Transactions (100k; spill: 1M). Numbers may end in k, M, G."),
-    APP_ROW_COUNT("ops", "N", PLACE(bench.generate.operations), 1, 10000, "Operations in each (15 / 8)."),
-    APP_ROW_COUNT("keys", "N", PLACE(bench.generate.keys), 1, 100000000, "Keys in use (1000; spill: 1M)."),
-    APP_ROW_SHARE("reads", "SHARE", PLACE(bench.generate.read_share), "Share of reads among operations (0.5)."),
-    APP_ROW_CHOICE("dist", "uniform|zipf|hotspot", PLACE(bench.generate.distribution),
+    CLI_ROW_COUNT("ops", "N", PLACE(bench.generate.operations), 1, 10000, "Operations in each (15 / 8)."),
+    CLI_ROW_COUNT("keys", "N", PLACE(bench.generate.keys), 1, 100000000, "Keys in use (1000; spill: 1M)."),
+    CLI_ROW_SHARE("reads", "SHARE", PLACE(bench.generate.read_share), "Share of reads among operations (0.5)."),
+    CLI_ROW_CHOICE("dist", "uniform|zipf|hotspot", PLACE(bench.generate.distribution),
                    "Which keys: all equally often, the i-th in proportion to 1/i (the\n"
                    "default), or 80% of operations on 20% of the keys."),
-    APP_ROW_CHOICE("level", "si|ser", PLACE(bench.generate.level),
+    CLI_ROW_CHOICE("level", "si|ser", PLACE(bench.generate.level),
                    "The level of the simulated store, which is also checked (si)."),
-    APP_ROW_NUMBER("seed", "N", PLACE(bench.generate.seed), 0, UINT64_MAX,
+    CLI_ROW_NUMBER("seed", "N", PLACE(bench.generate.seed), 0, UINT64_MAX,
                    "The same seed gives the same workload on every machine (1)."),
-    APP_ROW_GROUP("Arrivals (aion; batch and retention: spill, too)"),
-    APP_ROW_NUMBER("rate", "N", PLACE(bench.rate), 1, 1000000000,
+    CLI_ROW_GROUP("Arrivals (aion; batch and retention: spill, too)"),
+    CLI_ROW_NUMBER("rate", "N", PLACE(bench.rate), 1, 1000000000,
                    "Transactions that arrive in a second, for latencies and reordering\n"
                    "(25k)."),
-    APP_ROW_COUNT("delay", "MS", PLACE(bench.delay), 0, 3600000,
+    CLI_ROW_COUNT("delay", "MS", PLACE(bench.delay), 0, 3600000,
                   "Mean of the arrival delay, normally distributed (100)."),
-    APP_ROW_COUNT("deviation", "MS", PLACE(bench.deviation), 0, 3600000, "Its standard deviation (10)."),
-    APP_ROW_NUMBER("batch", "N", PLACE(bench.batch), 1, 1000000,
+    CLI_ROW_COUNT("deviation", "MS", PLACE(bench.deviation), 0, 3600000, "Its standard deviation (10)."),
+    CLI_ROW_NUMBER("batch", "N", PLACE(bench.batch), 1, 1000000,
                    "The most transactions that the engine gets in one call (500)."),
-    APP_ROW_NUMBER("settle", "MS", PLACE(bench.settle), 0, 60000,
+    CLI_ROW_NUMBER("settle", "MS", PLACE(bench.settle), 0, 60000,
                    "The longest time in the reorder window, so that transactions which\n"
                    "overtook each other are judged in the order of their commits; 0: off\n"
                    "(50)."),
-    APP_ROW_NUMBER("retention", "N", PLACE(bench.retention), 0, UINT64_MAX,
+    CLI_ROW_NUMBER("retention", "N", PLACE(bench.retention), 0, UINT64_MAX,
                    "Keep state for transactions that start up to N ticks below the\n"
                    "watermark; 0, the default: keep everything."),
-    APP_ROW_GROUP("What does not fit into memory (spill)"),
-    APP_ROW_NUMBER("memory", "BYTES", PLACE(bench.memory), 1 << 24, UINT64_MAX,
+    CLI_ROW_GROUP("What does not fit into memory (spill)"),
+    CLI_ROW_NUMBER("memory", "BYTES", PLACE(bench.memory), 1 << 24, UINT64_MAX,
                    "Limit of the process's anonymous memory (128M)."),
-    APP_ROW_TEXT("spill", "DIR", PLACE(bench.spill), "The folder of the spill file (TMPDIR, or /tmp)."),
-    APP_ROW_NUMBER("every", "SECONDS", PLACE(bench.every), 0, 86400,
+    CLI_ROW_TEXT("spill", "DIR", PLACE(bench.spill), "The folder of the spill file (TMPDIR, or /tmp)."),
+    CLI_ROW_NUMBER("every", "SECONDS", PLACE(bench.every), 0, 86400,
                    "Print a row to standard error so often: rates, hits, memory and disk\n"
                    "since the last one; 0, the default: none."),
-    APP_ROW_NUMBER("duration", "SECONDS", PLACE(bench.duration), 0, 86400 * 7,
+    CLI_ROW_NUMBER("duration", "SECONDS", PLACE(bench.duration), 0, 86400 * 7,
                    "Each run ends after so long, even if transactions are left; 0, the\n"
                    "default: when all are done."),
-    APP_ROW_GROUP("Messages (decode, kafka)"),
-    APP_ROW_CHOICE("encoding", "all|json|avro|protobuf|debezium|dgraph|ticdc|yugabyte", PLACE(bench.encoding),
+    CLI_ROW_GROUP("Messages (decode, kafka)"),
+    CLI_ROW_CHOICE("encoding", "all|json|avro|protobuf|debezium|dgraph|ticdc|yugabyte", PLACE(bench.encoding),
                    "Which decoder: all for client records (the default), or the one that a\n"
                    "capture needs (json). A database's capture is repeated."),
-    APP_ROW_NUMBER("partitions", "N", PLACE(bench.partitions), 1, 1000,
+    CLI_ROW_NUMBER("partitions", "N", PLACE(bench.partitions), 1, 1000,
                    "Partitions of the new topic (4); mock brokers get more where records\n"
                    "need them."),
-    APP_ROW_TEXTS("property", "NAME=VALUE", PLACE(bench.properties),
+    CLI_ROW_TEXTS("property", "NAME=VALUE", PLACE(bench.properties),
                   "A property of librdkafka, or the name of a file of them. Secrets go\n"
                   "into a file.",
                   .letter = 'X'),
-    APP_ROW_GROUP("How to measure"),
-    APP_ROW_NUMBER("repeat", "N", PLACE(repeats), 1, 1000, "Runs of each point; the median is reported (3)."),
-    APP_ROW_NUMBER("threads", "N", PLACE(bench.threads), 1, 64,
+    CLI_ROW_GROUP("How to measure"),
+    CLI_ROW_NUMBER("repeat", "N", PLACE(repeats), 1, 1000, "Runs of each point; the median is reported (3)."),
+    CLI_ROW_NUMBER("threads", "N", PLACE(bench.threads), 1, 64,
                    "chronos: number of threads, by default one for each processor; aion,\n"
                    "spill: number of shards (1)."),
-    APP_ROW_GROUP("The report"),
-    APP_ROW_CHOICE("format", "table|csv|json|svg", PLACE(format),
+    CLI_ROW_GROUP("The report"),
+    CLI_ROW_CHOICE("format", "table|csv|json|svg", PLACE(format),
                    "The default depends on the end of FILE's name: .csv, .json, .svg, else\n"
                    "table."),
-    APP_ROW_TEXT("output", "FILE", PLACE(output), "Write the report to FILE instead of standard output.",
+    CLI_ROW_TEXT("output", "FILE", PLACE(output), "Write the report to FILE instead of standard output.",
                  .letter = 'o'),
-    APP_ROW_TEXT("baseline", "FILE", PLACE(baseline),
+    CLI_ROW_TEXT("baseline", "FILE", PLACE(baseline),
                  "The JSON of an earlier run with the same settings. Prints what changed;\n"
                  "the exit status is 1 if anything got worse by more than the tolerance."),
-    APP_ROW_SHARE("tolerance", "SHARE", PLACE(tolerance), "How much worse still counts as the same (0.1)."),
-    APP_ROW_FLAG("quiet", PLACE(quiet), "Print no progress line."),
-    {.type = APP_END},
+    CLI_ROW_SHARE("tolerance", "SHARE", PLACE(tolerance), "How much worse still counts as the same (0.1)."),
+    CLI_ROW_FLAG("quiet", PLACE(quiet), "Print no progress line."),
+    {.type = CLI_END},
 };
 
 /* ---- the report ---- */
@@ -203,7 +203,7 @@ static enum iso_status read_baseline(struct app *app, const struct command *comm
 }
 
 static enum iso_status measure_and_report(struct app *app, const struct bench_kind *kind, const struct command *command,
-                                          const struct app_texts *files)
+                                          const struct cli_texts *files)
 {
     struct iso_figures figures, baseline;
     char settings[512];
@@ -246,7 +246,7 @@ static const struct bench_kind *find_kind(const char *name)
 
 /* What only some kinds take. */
 static enum iso_status check_kind(struct app *app, const struct bench_kind *kind, struct command *command,
-                                  const struct app_texts *files)
+                                  const struct cli_texts *files)
 {
     enum { FIRST = 1 }; /* json */
     if (command->bench.encoding && !kind->has_encodings)
@@ -275,29 +275,29 @@ static enum iso_status run_bench(struct app *app, int count, char **arguments)
                               .output = "-",
                               .repeats = 3,
                               .tolerance = (uint64_t)(0.1 * 4294967296.0)};
-    struct app_texts files = {0};
+    struct cli_texts files = {0};
     bool done, named = count > 0 && arguments[0][0] != '-';
     const struct bench_kind *kind = named ? find_kind(arguments[0]) : NULL;
     if (named && !kind) {
         char place[128];
         snprintf(place, sizeof place, "bench %s", arguments[0]);
-        return app_wrong_choice(app, place, arguments[0], KIND_NAMES);
+        return cli_wrong_choice(app, place, arguments[0], KIND_NAMES);
     }
     if (kind && kind->set_defaults)
         kind->set_defaults(&command.bench);
-    enum iso_status status = app_parse(app, count - named, arguments + named, &command, &files, &done);
+    enum iso_status status = cli_parse(app, count - named, arguments + named, &command, &files, &done);
     if (status == ISO_OK && !done && !kind)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "bench: what to measure comes first: " KIND_NAMES);
     if (status == ISO_OK && !done)
         status = check_kind(app, kind, &command, &files);
     if (status == ISO_OK && !done)
         status = measure_and_report(app, kind, &command, &files);
-    app_texts_release(&command.bench.properties);
-    app_texts_release(&files);
+    cli_texts_release(&command.bench.properties);
+    cli_texts_release(&files);
     return status;
 }
 
-const struct app_command app_bench = {
+const struct cli_command app_bench = {
     .name = "bench",
     .summary = "throughput, latency and memory on this machine",
     .usage = KIND_NAMES " [OPTIONS] [FILE...]",

@@ -11,7 +11,7 @@
 enum { POLL_MS = 100, FLUSH_MS = 1000 };
 
 struct capture {
-    struct app_texts topics, properties;
+    struct cli_texts topics, properties;
     const char *output, *from;
     bool until_eof, wait_for_topics, quiet;
     uint64_t threads;
@@ -19,30 +19,30 @@ struct capture {
 
 #define PLACE(member) offsetof(struct capture, member)
 
-static const struct app_option options[] = {
-    APP_ROW_TEXTS("topic", "TOPIC", PLACE(topics), "A topic to record, with all its partitions. May be given often."),
-    APP_ROW_TEXT("output", "FILE", PLACE(output),
+static const struct cli_option options[] = {
+    CLI_ROW_TEXTS("topic", "TOPIC", PLACE(topics), "A topic to record, with all its partitions. May be given often."),
+    CLI_ROW_TEXT("output", "FILE", PLACE(output),
                  "Write the capture to FILE, compressed if it ends in .zst, instead of\n"
                  "standard output.",
                  .letter = 'o'),
-    APP_ROW_TEXT("from", "PLACE", PLACE(from),
+    CLI_ROW_TEXT("from", "PLACE", PLACE(from),
                  "beginning (the default), end, a time in milliseconds since 1970, or\n"
                  "stored: where the group of -X group.id=GROUP has committed to."),
-    APP_ROW_FLAG("until-eof", PLACE(until_eof), "Stop where the partitions end now."),
-    APP_ROW_FLAG("wait-for-topics", PLACE(wait_for_topics), "A topic that does not exist may appear later."),
-    APP_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
+    CLI_ROW_FLAG("until-eof", PLACE(until_eof), "Stop where the partitions end now."),
+    CLI_ROW_FLAG("wait-for-topics", PLACE(wait_for_topics), "A topic that does not exist may appear later."),
+    CLI_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
                   "A property of librdkafka, or the name of a file of them. Secrets go\n"
                   "into a file.",
                   .letter = 'X'),
-    APP_ROW_FLAG("quiet", PLACE(quiet), "Print no closing line."),
-    APP_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024, "Accepted by every command; capture uses one thread."),
-    {.type = APP_END},
+    CLI_ROW_FLAG("quiet", PLACE(quiet), "Print no closing line."),
+    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024, "Accepted by every command; capture uses one thread."),
+    {.type = CLI_END},
 };
 
 static enum iso_status record_topics(struct iso_kafka_consumer *consumer, struct iso_capture_writer *writer,
                                      struct iso_error *error)
 {
-    volatile sig_atomic_t *stopped = app_catch_signals(0, false);
+    volatile sig_atomic_t *stopped = run_catch_signals(0, false);
     int64_t flushed = iso_kafka_now();
     while (!*stopped && !iso_kafka_consumer_finished(consumer) && error->status == ISO_OK) {
         const struct iso_message *messages;
@@ -75,8 +75,8 @@ static enum iso_status capture_topics(struct app *app, const struct capture *cap
                                                   .until_eof = capture->until_eof,
                                                   .wait_for_topics = capture->wait_for_topics};
     iso_inputs_init(&inputs);
-    if (app_properties(&properties, &capture->properties, error) != ISO_OK ||
-        app_consume_from(capture->from, &settings, error) != ISO_OK)
+    if (run_properties(&properties, &capture->properties, error) != ISO_OK ||
+        run_consume_from(capture->from, &settings, error) != ISO_OK)
         goto out;
     consumer = iso_kafka_consumer_new(&settings, &inputs, error);
     if (consumer)
@@ -85,7 +85,7 @@ static enum iso_status capture_topics(struct app *app, const struct capture *cap
         goto out;
     record_topics(consumer, writer, error);
     if (!capture->quiet)
-        app_log("%" PRIu64 " messages of %u partitions captured", iso_kafka_consumer_counters(consumer)->messages,
+        cli_log("%" PRIu64 " messages of %u partitions captured", iso_kafka_consumer_counters(consumer)->messages,
                 inputs.count);
 out:
     if (writer) {
@@ -102,9 +102,9 @@ out:
 static enum iso_status run_capture(struct app *app, int count, char **arguments)
 {
     struct capture capture = {.output = "-"};
-    struct app_texts files = {0};
+    struct cli_texts files = {0};
     bool done;
-    enum iso_status status = app_parse(app, count, arguments, &capture, &files, &done);
+    enum iso_status status = cli_parse(app, count, arguments, &capture, &files, &done);
     if (status == ISO_OK && !done && files.count)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "%s: capture reads topics, expected --topic TOPIC",
                                files.items[0]);
@@ -112,13 +112,13 @@ static enum iso_status run_capture(struct app *app, int count, char **arguments)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "no topic: expected --topic TOPIC");
     if (status == ISO_OK && !done)
         status = capture_topics(app, &capture);
-    app_texts_release(&capture.topics);
-    app_texts_release(&capture.properties);
-    app_texts_release(&files);
+    cli_texts_release(&capture.topics);
+    cli_texts_release(&capture.properties);
+    cli_texts_release(&files);
     return status;
 }
 
-const struct app_command app_capture = {
+const struct cli_command app_capture = {
     .name = "capture",
     .summary = "record Kafka topics into a file, byte exact",
     .usage = "--topic TOPIC... -X bootstrap.servers=HOST:PORT [OPTIONS] [-o FILE]",

@@ -4,30 +4,30 @@
 
 #define PLACE(member) offsetof(struct app_check, member)
 
-static const struct app_option options[] = {
-    APP_ROW_GROUP("What to check"),
-    APP_ROW_CHOICE("level", ISO_LEVEL_WORDS "|strongest|all", PLACE(level),
+static const struct cli_option options[] = {
+    CLI_ROW_GROUP("What to check"),
+    CLI_ROW_CHOICE("level", ISO_LEVEL_WORDS "|strongest|all", PLACE(level),
                    "Snapshot isolation (the default) or serializability, both with\n"
                    "sessions in order; polygraph also has adya-si (sessions in any order)\n"
                    "and levels that need client clocks. strongest: the strongest levels at\n"
                    "which some order explains the history; all: a table of all levels. Exit\n"
                    "status then: 0, or 3 if something is undecided.",
                    .refusal = iso_level_refusal),
-    APP_ROW_CHOICE("at-least", ISO_LEVEL_WORDS, PLACE(at_least),
+    CLI_ROW_CHOICE("at-least", ISO_LEVEL_WORDS, PLACE(at_least),
                    "With strongest (the default then) or all: the exit status is that of\n"
                    "this level.",
                    .refusal = iso_level_refusal),
-    APP_ROW_FLAG("no-session-order", PLACE(no_session_order),
+    CLI_ROW_FLAG("no-session-order", PLACE(no_session_order),
                  "Do not require that a session sees its own earlier transactions."),
-    APP_ROW_CHOICE("engine", "auto|chronos|aion|polygraph", PLACE(judge.engine),
+    CLI_ROW_CHOICE("engine", "auto|chronos|aion|polygraph", PLACE(judge.engine),
                    "chronos checks the order that the timestamps claim. aion does the same,\n"
                    "as if the transactions of the file arrived one by one. polygraph looks\n"
                    "for any order that explains the history. auto: chronos, or polygraph\n"
                    "where a transaction lacks timestamps."),
-    APP_ROW_FLAG("any-order", PLACE(judge.any_order),
+    CLI_ROW_FLAG("any-order", PLACE(judge.any_order),
                  "When timestamps say violated, let polygraph find out whether the claimed\n"
                  "order is wrong or no order exists."),
-    APP_ROW_GROUP("What the history means"),
+    CLI_ROW_GROUP("What the history means"),
     APP_LOAD_ROWS(PLACE(load),
                   "The format of FILE; by default its content decides (- is native):\n"
                   "native, timekiller, dbcop, cobra, viper, text, awdit, elle-edn,\n"
@@ -35,48 +35,48 @@ static const struct app_option options[] = {
                   "The value of every key before the first write; null means absent. The\n"
                   "default depends on the format: null for native files.",
                   "Initial values by key: {\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":2},...]}."),
-    APP_ROW_FLAG("allow-unjudged", PLACE(judge.allow_unjudged),
+    CLI_ROW_FLAG("allow-unjudged", PLACE(judge.allow_unjudged),
                  "Reads that may come from a transaction of unknown outcome do not\n"
                  "make the verdict undecided."),
-    APP_ROW_GROUP("The report"),
-    APP_ROW_FLAG("json", PLACE(json), "One JSON object instead of text."),
+    CLI_ROW_GROUP("The report"),
+    CLI_ROW_FLAG("json", PLACE(json), "One JSON object instead of text."),
     APP_EXPLAIN_ROW(struct app_check),
     APP_EXPLANATION_ROWS(struct app_check),
-    APP_ROW_COUNT("max-violations", "N", PLACE(judge.times.max_violations), 0, UINT32_MAX,
+    CLI_ROW_COUNT("max-violations", "N", PLACE(judge.times.max_violations), 0, UINT32_MAX,
                   "List at most N violations (1000); 0: all. Counts are always exact."),
-    APP_ROW_COUNT("max-per-key", "N", PLACE(judge.times.max_per_key), 0, UINT32_MAX,
+    CLI_ROW_COUNT("max-per-key", "N", PLACE(judge.times.max_per_key), 0, UINT32_MAX,
                   "Of these, at most N (1000) of one key, and of one session; 0: all."),
-    APP_ROW_FLAG("quiet", PLACE(load.quiet), "Print only the headline of the text, and no progress line."),
-    APP_ROW_TEXT("evidence", "FILE", PLACE(evidence),
+    CLI_ROW_FLAG("quiet", PLACE(load.quiet), "Print only the headline of the text, and no progress line."),
+    CLI_ROW_TEXT("evidence", "FILE", PLACE(evidence),
                  "Write polygraph's evidence, for isochron verify; compressed if FILE ends\n"
                  "in .zst."),
-    APP_ROW_TEXT("minimise", "FILE", PLACE(minimise),
+    CLI_ROW_TEXT("minimise", "FILE", PLACE(minimise),
                  "When polygraph says violated: write the smallest part of the history\n"
                  "that is still violated, as native JSON Lines. Keys start with null\n"
                  "there: initial values are renamed."),
-    APP_ROW_GROUP("How to run"),
-    APP_ROW_NUMBER("threads", "N", PLACE(load.threads), 1, 1024,
+    CLI_ROW_GROUP("How to run"),
+    CLI_ROW_NUMBER("threads", "N", PLACE(load.threads), 1, 1024,
                    "Number of threads; by default one for each processor."),
-    APP_ROW_SECONDS("timeout", "SECONDS", PLACE(timeout), 0, 1000000000,
+    CLI_ROW_SECONDS("timeout", "SECONDS", PLACE(timeout), 0, 1000000000,
                     "polygraph gives up after so long, and the verdict is undecided. 0, the\n"
                     "default: never."),
-    APP_ROW_NUMBER("memory", "BYTES", PLACE(judge.order.memory), 0, UINT64_MAX,
+    CLI_ROW_NUMBER("memory", "BYTES", PLACE(judge.order.memory), 0, UINT64_MAX,
                    "polygraph gives up when the program would need more, and the verdict is\n"
                    "undecided. 0, the default: 16G."),
-    APP_ROW_DURATION("drift", "DURATION", PLACE(judge.order.drift),
+    CLI_ROW_DURATION("drift", "DURATION", PLACE(judge.order.drift),
                      "How far the clocks of clients may differ: 500us, 10ms, 2s (0). For gsi,\n"
                      "strong-si and strict-ser."),
-    APP_ROW_GROUP("Switch off steps of polygraph, for measuring"),
-    APP_ROW_FLAG("no-advice", PLACE(judge.order.no_advice), "Do not try the order of the input."),
-    APP_ROW_FLAG("no-saturation", PLACE(judge.order.no_saturation), "Do not apply the rules that add known edges."),
-    APP_ROW_FLAG("no-meet", PLACE(judge.order.no_meet),
+    CLI_ROW_GROUP("Switch off steps of polygraph, for measuring"),
+    CLI_ROW_FLAG("no-advice", PLACE(judge.order.no_advice), "Do not try the order of the input."),
+    CLI_ROW_FLAG("no-saturation", PLACE(judge.order.no_saturation), "Do not apply the rules that add known edges."),
+    CLI_ROW_FLAG("no-meet", PLACE(judge.order.no_meet),
                  "Do not put a read behind what all its possible writers share."),
-    APP_ROW_FLAG("no-join", PLACE(judge.order.no_join),
+    CLI_ROW_FLAG("no-join", PLACE(judge.order.no_join),
                  "Do not put a read before what follows all its possible writers."),
-    APP_ROW_FLAG("no-windows", PLACE(judge.order.no_windows), "Do not repair a proposed order in windows."),
-    APP_ROW_FLAG("no-search", PLACE(judge.order.no_search), "Do not search forward."),
-    APP_ROW_FLAG("no-solver", PLACE(judge.order.no_solver), "Do not give what is left to the solver."),
-    {.type = APP_END},
+    CLI_ROW_FLAG("no-windows", PLACE(judge.order.no_windows), "Do not repair a proposed order in windows."),
+    CLI_ROW_FLAG("no-search", PLACE(judge.order.no_search), "Do not search forward."),
+    CLI_ROW_FLAG("no-solver", PLACE(judge.order.no_solver), "Do not give what is left to the solver."),
+    {.type = CLI_END},
 };
 
 /* What the options say to the engines. */
@@ -84,17 +84,17 @@ static void complete_options(struct app_check *check)
 {
     struct iso_judge_options *judge = &check->judge;
     judge->times.session_order = !check->no_session_order;
-    judge->times.threads = app_threads(check->load.threads);
+    judge->times.threads = cli_threads(check->load.threads);
     judge->order.model = app_check_asks_levels(check) ? ISO_MODEL_SI : (enum iso_model)check->level;
     judge->order.timeout = (double)check->timeout / 1000;
-    judge->order.memory_in_use = app_memory_in_use;
+    judge->order.memory_in_use = cli_memory_in_use;
     judge->order.max_findings = judge->times.max_violations;
 }
 
 static enum iso_status parse_check(struct app *app, int count, char **arguments, struct app_check *check,
-                                   struct app_texts *files, bool *done)
+                                   struct cli_texts *files, bool *done)
 {
-    enum iso_status status = app_parse(app, count, arguments, check, files, done);
+    enum iso_status status = cli_parse(app, count, arguments, check, files, done);
     if (status != ISO_OK || *done)
         return status;
     complete_options(check);
@@ -128,7 +128,7 @@ static enum iso_status judge_history(struct app *app, const struct app_check *ch
                                      uint64_t repeats, double started)
 {
     struct iso_judgement judgement = {0};
-    double loaded = app_seconds();
+    double loaded = cli_seconds();
     enum iso_status status = check_wishes(app, check, iso_judge_route(&check->judge, history));
     if (status == ISO_OK)
         status = iso_judge(history, &check->judge, &judgement, &app->error);
@@ -136,7 +136,7 @@ static enum iso_status judge_history(struct app *app, const struct app_check *ch
         status = app_check_evidence(app, check, &judgement);
     if (status == ISO_OK && judgement.has_result)
         status = app_check_minimise(app, check, &judgement);
-    double ended = app_seconds();
+    double ended = cli_seconds();
     judgement.verdict.repeats = repeats;
     judgement.verdict.seconds_load = loaded - started;
     judgement.verdict.seconds_total = ended - started;
@@ -151,11 +151,11 @@ static enum iso_status judge_history(struct app *app, const struct app_check *ch
 static enum iso_status run_check(struct app *app, int count, char **arguments)
 {
     struct app_check check = {.load.format = APP_GUESS, .at_least = ISO_LEVELS};
-    struct app_texts files = {0};
+    struct cli_texts files = {0};
     struct iso_history history;
     bool done;
     uint64_t repeats = 0;
-    double started = app_seconds();
+    double started = cli_seconds();
     iso_history_init(&history);
     iso_judge_options_init(&check.judge);
     enum iso_status status = parse_check(app, count, arguments, &check, &files, &done);
@@ -165,16 +165,16 @@ static enum iso_status run_check(struct app *app, int count, char **arguments)
     bool is_stream = check.judge.engine == ISO_JUDGE_AION;
     status = app_load_finished(app, &check.load, &files, is_stream ? &repeats : NULL, &history);
     if (status == ISO_OK)
-        status = app_check_asks_levels(&check) ? app_check_levels(app, &check, &history, started, app_seconds())
+        status = app_check_asks_levels(&check) ? app_check_levels(app, &check, &history, started, cli_seconds())
                                                : judge_history(app, &check, &history, repeats, started);
 out:
     iso_history_release(&history);
     app_explanation_release(&check.explanation);
-    app_texts_release(&files);
+    cli_texts_release(&files);
     return status;
 }
 
-const struct app_command app_check = {
+const struct cli_command app_check = {
     .name = "check",
     .summary = "judge one finished history",
     .usage = "[OPTIONS] FILE...",

@@ -54,7 +54,7 @@ enum iso_status app_check_minimise(struct app *app, const struct app_check *chec
         return ISO_OK;
     if (result->outcome != ISO_IS_VIOLATED) {
         if (!check->load.quiet)
-            app_log("%s: there is nothing to minimise, %s is not written", iso_outcome_name(result->outcome),
+            cli_log("%s: there is nothing to minimise, %s is not written", iso_outcome_name(result->outcome),
                     check->minimise);
         return ISO_OK;
     }
@@ -69,7 +69,7 @@ enum iso_status app_check_minimise(struct app *app, const struct app_check *chec
     if (status == ISO_OK)
         status = write_smallest(app, check->minimise, options, &plain);
     if (status == ISO_OK && !check->load.quiet)
-        app_log("%s: %" PRIu32 " of %" PRIu32 " transactions, %" PRIu32 " of %" PRIu32 " operations, after %" PRIu32
+        cli_log("%s: %" PRIu32 " of %" PRIu32 " transactions, %" PRIu32 " of %" PRIu32 " operations, after %" PRIu32
                 " checks; keys start with null there",
                 check->minimise, plain.transaction_count, history->transaction_count, plain.operation_count,
                 history->operation_count, checks);

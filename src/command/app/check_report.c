@@ -10,12 +10,12 @@ static bool prints_text(const struct app_check *check)
 
 static void print_verdict(struct iso_output *output, const void *verdict)
 {
-    iso_report_json(output, verdict, app_peak_memory());
+    iso_report_json(output, verdict, cli_peak_memory());
 }
 
 static void print_order(struct iso_output *output, const void *report)
 {
-    iso_report_polygraph_json(output, report, app_peak_memory());
+    iso_report_polygraph_json(output, report, cli_peak_memory());
 }
 
 enum iso_status app_check_report(struct app *app, const struct app_check *check, struct iso_history *history,
@@ -49,12 +49,12 @@ enum iso_status app_check_evidence(struct app *app, const struct app_check *chec
         return ISO_OK;
     if (result->outcome == ISO_HOLDS && result->reads_left_out) {
         if (!check->load.quiet)
-            app_log("reads were not judged: no evidence speaks for them, %s is not written", check->evidence);
+            cli_log("reads were not judged: no evidence speaks for them, %s is not written", check->evidence);
         return ISO_OK;
     }
     if (result->outcome == ISO_IS_UNDECIDED) {
         if (!check->load.quiet)
-            app_log("undecided: there is no evidence, %s is not written", check->evidence);
+            cli_log("undecided: there is no evidence, %s is not written", check->evidence);
         return ISO_OK;
     }
     if (iso_output_open(&output, check->evidence, &app->error) != ISO_OK)

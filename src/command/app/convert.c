@@ -15,9 +15,9 @@ struct convert {
 
 #define PLACE(member) offsetof(struct convert, member)
 
-static const struct app_option options[] = {
-    APP_ROW_GROUP("Formats"),
-    APP_ROW_CHOICE("to", ISO_FORMAT_NAMES, PLACE(to),
+static const struct cli_option options[] = {
+    CLI_ROW_GROUP("Formats"),
+    CLI_ROW_CHOICE("to", ISO_FORMAT_NAMES, PLACE(to),
                    "native: JSON Lines with everything except initial values. timekiller:\n"
                    "one JSON array with {p,l} timestamps; committed transactions only.\n"
                    "Without timestamps: dbcop, text, awdit, elle-edn, elle-json, dbcop-json,\n"
@@ -27,26 +27,26 @@ static const struct app_option options[] = {
                   "The value of every key of FILE before the first write; null means\n"
                   "absent. The default depends on the format.",
                   "Initial values by key, as for check."),
-    APP_ROW_GROUP("Output"),
-    APP_ROW_TEXT("output", "FILE", PLACE(output),
+    CLI_ROW_GROUP("Output"),
+    CLI_ROW_TEXT("output", "FILE", PLACE(output),
                  "Write to FILE, compressed if it ends in .zst, instead of standard\n"
                  "output. It appears whole or not at all. A directory must be new or\n"
                  "empty.",
                  .letter = 'o'),
-    APP_ROW_TEXT("initial-to", "FILE", PLACE(initial_to),
+    CLI_ROW_TEXT("initial-to", "FILE", PLACE(initial_to),
                  "Write the initial values of keys to FILE, for check --initial-file:\n"
                  "native and timekiller cannot express them."),
-    APP_ROW_FLAG("quiet", PLACE(load.quiet), "Do not report what was lost. Print no progress line."),
-    APP_ROW_GROUP("How to run"),
-    APP_ROW_NUMBER("threads", "N", PLACE(load.threads), 1, 1024,
+    CLI_ROW_FLAG("quiet", PLACE(load.quiet), "Do not report what was lost. Print no progress line."),
+    CLI_ROW_GROUP("How to run"),
+    CLI_ROW_NUMBER("threads", "N", PLACE(load.threads), 1, 1024,
                    "Number of threads that read; by default one for each processor."),
-    {.type = APP_END},
+    {.type = CLI_END},
 };
 
 static void log_loss(uint64_t count, const char *what)
 {
     if (count)
-        app_log("note: %" PRIu64 " %s", count, what);
+        cli_log("note: %" PRIu64 " %s", count, what);
 }
 
 static void log_losses(const struct iso_history_loss *loss)
@@ -79,10 +79,10 @@ static void note_recorders(const struct convert *convert, const struct iso_histo
     if (convert->load.quiet)
         return;
     if (iso_history_lacks(history))
-        app_log("note: records are missing that their recorder counted, or it did not end: check the input, since the "
+        cli_log("note: records are missing that their recorder counted, or it did not end: check the input, since the "
                 "output does not say so");
     if (history->of_stream)
-        app_log(
+        cli_log(
             "note: what rows had before, and what was written, stands in the change stream: the output does not say "
             "so, and nothing that it reads can be judged");
 }
@@ -95,7 +95,7 @@ static enum iso_status write_initial(struct app *app, const struct convert *conv
     note_recorders(convert, history);
     if (!convert->initial_to) {
         if (starts && iso_format_is_native((enum iso_format)convert->to) && !convert->load.quiet)
-            app_log("note: keys start with values, which the format cannot express: write them with --initial-to FILE, "
+            cli_log("note: keys start with values, which the format cannot express: write them with --initial-to FILE, "
                     "and give check --initial-file FILE");
         return ISO_OK;
     }
@@ -151,7 +151,7 @@ static enum iso_status write_file(struct app *app, const struct convert *convert
     return status;
 }
 
-static enum iso_status convert_files(struct app *app, const struct convert *convert, const struct app_texts *files)
+static enum iso_status convert_files(struct app *app, const struct convert *convert, const struct cli_texts *files)
 {
     struct iso_output output = {0};
     struct iso_history history;
@@ -172,9 +172,9 @@ static enum iso_status convert_files(struct app *app, const struct convert *conv
 static enum iso_status run_convert(struct app *app, int count, char **arguments)
 {
     struct convert convert = {.to = -1, .output = "-", .load.format = APP_GUESS};
-    struct app_texts files = {0};
+    struct cli_texts files = {0};
     bool done;
-    enum iso_status status = app_parse(app, count, arguments, &convert, &files, &done);
+    enum iso_status status = cli_parse(app, count, arguments, &convert, &files, &done);
     if (status == ISO_OK && !done) {
         status = app_need_files(app, &files);
         if (status == ISO_OK && convert.to >= 0 && iso_format_is_directory((enum iso_format)convert.to) &&
@@ -186,11 +186,11 @@ static enum iso_status run_convert(struct app *app, int count, char **arguments)
         if (status == ISO_OK)
             status = convert_files(app, &convert, &files);
     }
-    app_texts_release(&files);
+    cli_texts_release(&files);
     return status;
 }
 
-const struct app_command app_convert = {
+const struct cli_command app_convert = {
     .name = "convert",
     .summary = "rewrite a history in another format",
     .usage = "--to NAME [OPTIONS] FILE...",

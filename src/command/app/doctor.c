@@ -12,7 +12,7 @@
 #include "run/consume.h"
 
 struct doctor_command {
-    struct app_texts tables, properties;
+    struct cli_texts tables, properties;
     const char *prefix, *publication, *slot, *history, *changefeed;
     bool json, quiet;
     uint64_t threads;
@@ -20,29 +20,29 @@ struct doctor_command {
 
 #define PLACE(member) offsetof(struct doctor_command, member)
 
-static const struct app_option options[] = {
-    APP_ROW_TEXTS("table", "SCHEMA.TABLE", PLACE(tables),
+static const struct cli_option options[] = {
+    CLI_ROW_TEXTS("table", "SCHEMA.TABLE", PLACE(tables),
                   "Only this table, which is to be attached; may be given often. By default\n"
                   "all tables of the database."),
-    APP_ROW_TEXT("prefix", "PREFIX", PLACE(prefix),
+    CLI_ROW_TEXT("prefix", "PREFIX", PLACE(prefix),
                  "The connector's topic.prefix; by default that of a topic that ends in\n"
                  ".SCHEMA.TABLE."),
-    APP_ROW_TEXT("history", "TOPIC", PLACE(history), "The topic to which clients publish their records."),
-    APP_ROW_TEXT("publication", "NAME", PLACE(publication),
+    CLI_ROW_TEXT("history", "TOPIC", PLACE(history), "The topic to which clients publish their records."),
+    CLI_ROW_TEXT("publication", "NAME", PLACE(publication),
                  "PostgreSQL: the connector's publication; by default dbz_publication, or\n"
                  "the one that there is."),
-    APP_ROW_TEXT("slot", "NAME", PLACE(slot), "PostgreSQL: its replication slot; by default the one that is in use."),
-    APP_ROW_TEXT("changefeed", "FILE", PLACE(changefeed),
+    CLI_ROW_TEXT("slot", "NAME", PLACE(slot), "PostgreSQL: its replication slot; by default the one that is in use."),
+    CLI_ROW_TEXT("changefeed", "FILE", PLACE(changefeed),
                  "TiDB: instead of a URL, a file with TiCDC's sink URI or the changefeed's\n"
                  "configuration: which of its options lose what a check needs."),
-    APP_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
+    CLI_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
                   "A property of librdkafka, or the name of a file of them, as\n"
                   "bootstrap.servers=HOST:PORT: topics and records are looked at, too.",
                   .letter = 'X'),
-    APP_ROW_FLAG("json", PLACE(json), "One JSON object instead of text."),
-    APP_ROW_FLAG("quiet", PLACE(quiet), "Print only what is to be mended."),
-    APP_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024, "Accepted by every command; doctor uses one thread."),
-    {.type = APP_END},
+    CLI_ROW_FLAG("json", PLACE(json), "One JSON object instead of text."),
+    CLI_ROW_FLAG("quiet", PLACE(quiet), "Print only what is to be mended."),
+    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024, "Accepted by every command; doctor uses one thread."),
+    {.type = CLI_END},
 };
 
 /* A line of its own, whatever names stand in it: they are other people's. */
@@ -80,7 +80,7 @@ static void print_text(struct app *app, const struct doctor_command *command, co
     }
     uint32_t wrong = iso_doctor_count(report, ISO_DOCTOR_WRONG), weak = iso_doctor_count(report, ISO_DOCTOR_WEAK);
     iso_output_format(&app->out, "%s%s %s, %u table%s: ", shown ? "\n" : "", iso_database_product_name(report->product),
-                      report->version, report->table_count, app_plural(report->table_count));
+                      report->version, report->table_count, cli_plural(report->table_count));
     if (wrong + weak)
         iso_output_format(&app->out, "%u wrong, %u weak\n", wrong, weak);
     else
@@ -142,7 +142,7 @@ static enum iso_status examine(struct app *app, const struct doctor_command *com
                                         .slot = command->slot,
                                         .history = command->history,
                                         .kafka = command->properties.count ? &properties : NULL};
-    enum iso_status status = app_properties(&properties, &command->properties, &app->error);
+    enum iso_status status = run_properties(&properties, &command->properties, &app->error);
     if (status == ISO_OK)
         status = iso_doctor(&looked, &report, &app->error);
     if (status == ISO_OK)
@@ -181,22 +181,22 @@ static enum iso_status examine_changefeed(struct app *app, const struct doctor_c
 static enum iso_status run_doctor(struct app *app, int count, char **arguments)
 {
     struct doctor_command command = {0};
-    struct app_texts urls = {0};
+    struct cli_texts urls = {0};
     bool done;
-    enum iso_status status = app_parse(app, count, arguments, &command, &urls, &done);
+    enum iso_status status = cli_parse(app, count, arguments, &command, &urls, &done);
     if (status == ISO_OK && !done && urls.count != (command.changefeed ? 0 : 1))
         status = iso_error_set(&app->error, ISO_BAD_INPUT,
                                "expected one URL: postgresql://HOST:PORT/DATABASE or mysql://HOST:PORT/DATABASE (or "
                                "--changefeed FILE alone)");
     if (status == ISO_OK && !done)
         status = command.changefeed ? examine_changefeed(app, &command) : examine(app, &command, urls.items[0]);
-    app_texts_release(&command.tables);
-    app_texts_release(&command.properties);
-    app_texts_release(&urls);
+    cli_texts_release(&command.tables);
+    cli_texts_release(&command.properties);
+    cli_texts_release(&urls);
     return status;
 }
 
-const struct app_command app_doctor = {
+const struct cli_command app_doctor = {
     .name = "doctor",
     .summary = "look over a database and its change stream, before watch",
     .usage = "[OPTIONS] URL [-X bootstrap.servers=HOST:PORT]",

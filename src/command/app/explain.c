@@ -8,40 +8,40 @@
 
 struct explain {
     struct app_load load;
-    struct app_stream_options stream; /* of captures */
+    struct run_stream_options stream; /* of captures */
     struct app_explanation explanation;
 };
 
 #define PLACE(member) offsetof(struct explain, member)
 
-static const struct app_option options[] = {
-    APP_ROW_GROUP("What the verdict is about"),
-    APP_ROW_TEXTS("source", "KIND:TOPIC[,OPT=V...]", PLACE(stream.sources),
+static const struct cli_option options[] = {
+    CLI_ROW_GROUP("What the verdict is about"),
+    CLI_ROW_TEXTS("source", "KIND:TOPIC[,OPT=V...]", PLACE(stream.sources),
                   "HISTORY is a capture of this source, as given to replay. May be given\n"
                   "often."),
-    APP_ROW_TEXT("history", "FILE", PLACE(stream.history), "With --source: what clients saw, as given to replay."),
-    APP_ROW_COUNT("hlc-bits", "N", PLACE(stream.pipeline.hlc_bits), 0, 63,
+    CLI_ROW_TEXT("history", "FILE", PLACE(stream.history), "With --source: what clients saw, as given to replay."),
+    CLI_ROW_COUNT("hlc-bits", "N", PLACE(stream.pipeline.hlc_bits), 0, 63,
                   "With --source: timestamps {p,l} become p * 2^N + l."),
     APP_LOAD_ROWS(PLACE(load), "The format of HISTORY; by default its content decides.",
                   "The value of every key before the first write, as given to check.",
                   "Initial values by key, as given to check."),
-    APP_ROW_GROUP("The explanation"),
+    CLI_ROW_GROUP("The explanation"),
     APP_EXPLANATION_ROWS(struct explain),
-    APP_ROW_GROUP("How to run"),
-    APP_ROW_NUMBER("threads", "N", PLACE(load.threads), 1, 1024,
+    CLI_ROW_GROUP("How to run"),
+    CLI_ROW_NUMBER("threads", "N", PLACE(load.threads), 1, 1024,
                    "Number of threads that read HISTORY; by default one for each processor."),
-    APP_ROW_FLAG("quiet", PLACE(load.quiet), "Print no progress line."),
-    {.type = APP_END},
+    CLI_ROW_FLAG("quiet", PLACE(load.quiet), "Print no progress line."),
+    {.type = CLI_END},
 };
 
 /* What kind of timestamps the history has, if that is known. */
 static enum iso_wall wall_of(const struct explain *explain)
 {
-    return explain->stream.sources.count ? app_source_wall(&explain->stream.sources) : ISO_WALL_UNKNOWN;
+    return explain->stream.sources.count ? run_source_wall(&explain->stream.sources) : ISO_WALL_UNKNOWN;
 }
 
 /* The history, out of files or out of captures. */
-static enum iso_status load_explained(struct app *app, struct explain *explain, const struct app_texts *files,
+static enum iso_status load_explained(struct app *app, struct explain *explain, const struct cli_texts *files,
                                       struct iso_history *history)
 {
     if (!explain->stream.sources.count)
@@ -49,10 +49,10 @@ static enum iso_status load_explained(struct app *app, struct explain *explain, 
     explain->stream.quiet = true;
     explain->stream.initial = explain->load.initial;
     explain->stream.initial_file = explain->load.initial_file;
-    return app_replay_history(&explain->stream, &app->out, files, history, &app->error);
+    return run_replay_history(&explain->stream, &app->out, files, history, &app->error);
 }
 
-static enum iso_status explain_files(struct app *app, struct explain *explain, struct app_texts *files)
+static enum iso_status explain_files(struct app *app, struct explain *explain, struct cli_texts *files)
 {
     struct iso_history history;
     struct iso_whole_file file = {0};
@@ -75,10 +75,10 @@ static enum iso_status explain_files(struct app *app, struct explain *explain, s
 static enum iso_status run_explain(struct app *app, int count, char **arguments)
 {
     struct explain explain = {.load.format = APP_GUESS};
-    struct app_texts files = {0};
+    struct cli_texts files = {0};
     bool done;
-    app_stream_options_init(&explain.stream);
-    enum iso_status status = app_parse(app, count, arguments, &explain, &files, &done);
+    run_stream_options_init(&explain.stream);
+    enum iso_status status = cli_parse(app, count, arguments, &explain, &files, &done);
     if (status == ISO_OK && !done && files.count < 2)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "explain: expected a history and its verdict");
     explain.explanation.explain = !app_explanation_takes_stdout(&explain.explanation);
@@ -87,12 +87,12 @@ static enum iso_status run_explain(struct app *app, int count, char **arguments)
     if (status == ISO_OK && !done)
         status = explain_files(app, &explain, &files);
     app_explanation_release(&explain.explanation);
-    app_stream_options_release(&explain.stream);
-    app_texts_release(&files);
+    run_stream_options_release(&explain.stream);
+    cli_texts_release(&files);
     return status;
 }
 
-const struct app_command app_explain_command = {
+const struct cli_command app_explain_command = {
     .name = "explain",
     .summary = "each violation of a verdict as an argument",
     .usage = "[OPTIONS] HISTORY... VERDICT",

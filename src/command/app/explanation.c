@@ -36,7 +36,7 @@ static const struct report_format *format_of(const char *text, const char **path
 
 void app_explanation_release(struct app_explanation *explanation)
 {
-    app_texts_release(&explanation->reports);
+    cli_texts_release(&explanation->reports);
 }
 
 bool app_explanation_wanted(const struct app_explanation *explanation)

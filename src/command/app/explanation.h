@@ -9,7 +9,7 @@ struct app_explanation {
     bool explain;
     int time;                     /* 0: raw timestamps, 1: wall-clock times beside them */
     int clock;                    /* enum iso_wall */
-    struct app_texts reports;     /* FORMAT[:FILE] */
+    struct cli_texts reports;     /* FORMAT[:FILE] */
     const char *dot, *svg, *html; /* files, or NULL */
 };
 
@@ -17,24 +17,24 @@ struct app_explanation {
 #define APP_EXPLANATION_PLACE(owner, member) (offsetof(owner, explanation) + offsetof(struct app_explanation, member))
 /* clang-format off */
 #define APP_EXPLAIN_ROW(owner) \
-    APP_ROW_FLAG("explain", APP_EXPLANATION_PLACE(owner, explain), \
+    CLI_ROW_FLAG("explain", APP_EXPLANATION_PLACE(owner, explain), \
         "Print each violation as an argument: who, why it is impossible, a time\n" \
         "line, and what it means.")
 #define APP_EXPLANATION_ROWS(owner) \
-    APP_ROW_CHOICE("ts", "raw|time", APP_EXPLANATION_PLACE(owner, time), \
+    CLI_ROW_CHOICE("ts", "raw|time", APP_EXPLANATION_PLACE(owner, time), \
         "In explanations: timestamps as they are (the default), or as\n" \
         "wall-clock times, with the former beside each transaction."), \
-    APP_ROW_TEXT("dot", "FILE", APP_EXPLANATION_PLACE(owner, dot), \
+    CLI_ROW_TEXT("dot", "FILE", APP_EXPLANATION_PLACE(owner, dot), \
         "The transactions of all violations as a graph for graphviz, cycles\n" \
         "first, at most 200. FILE may be -."), \
-    APP_ROW_TEXT("svg", "FILE", APP_EXPLANATION_PLACE(owner, svg), "The same graph as a drawing."), \
-    APP_ROW_TEXT("html", "FILE", APP_EXPLANATION_PLACE(owner, html), \
+    CLI_ROW_TEXT("svg", "FILE", APP_EXPLANATION_PLACE(owner, svg), "The same graph as a drawing."), \
+    CLI_ROW_TEXT("html", "FILE", APP_EXPLANATION_PLACE(owner, html), \
         "A page for a browser, of one file: list with filters, pictures of time\n" \
         "lines and cycles, what a range contained, raw records."), \
-    APP_ROW_TEXTS("report", "FORMAT[:FILE]", APP_EXPLANATION_PLACE(owner, reports), \
+    CLI_ROW_TEXTS("report", "FORMAT[:FILE]", APP_EXPLANATION_PLACE(owner, reports), \
         "The verdict for another tool, to FILE or standard output: json, sarif\n" \
         "(2.1.0), junit, markdown, edn (as Elle prints). May be given often."), \
-    APP_ROW_CHOICE("clock", "auto|none|tso|hybrid|s|ms|us|ns", APP_EXPLANATION_PLACE(owner, clock), \
+    CLI_ROW_CHOICE("clock", "auto|none|tso|hybrid|s|ms|us|ns", APP_EXPLANATION_PLACE(owner, clock), \
         "The meaning of timestamps: tso (TiDB), hybrid (YugabyteDB), or a unit\n" \
         "since 1970. auto: by the kind of source.")
 /* clang-format on */

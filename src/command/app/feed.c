@@ -91,7 +91,7 @@ static enum iso_status feed_input(struct feed *feed, struct iso_input *input, st
     return error->status;
 }
 
-enum iso_status app_feed(struct app_publisher *publisher, const struct app_texts *files, struct iso_error *error)
+enum iso_status app_feed(struct app_publisher *publisher, const struct cli_texts *files, struct iso_error *error)
 {
     struct feed feed = {.publisher = publisher};
     iso_native_init(&feed.native);

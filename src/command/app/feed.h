@@ -9,4 +9,4 @@
 #include "app/publish.h"
 
 /* Publishes all transactions of the files, in their order. */
-enum iso_status app_feed(struct app_publisher *publisher, const struct app_texts *files, struct iso_error *error);
+enum iso_status app_feed(struct app_publisher *publisher, const struct cli_texts *files, struct iso_error *error);

@@ -19,7 +19,7 @@ struct gen {
     uint64_t threads;
     int format;
     bool quiet;
-    struct app_texts anomalies;
+    struct cli_texts anomalies;
     const char *output, *expected, *to;
     struct app_publish_options publish;
 };
@@ -29,59 +29,59 @@ struct gen {
 /* Of simulated stores, in the order of the option's words. */
 static const enum iso_level levels[] = {ISO_SI, ISO_SER, ISO_RC, ISO_PSI, ISO_CC};
 
-static const struct app_option options[] = {
-    APP_ROW_GROUP("How much"),
-    APP_ROW_COUNT("sessions", "N", PLACE(generate.sessions), 1, 1000000, "Sessions that run at the same time (50)."),
-    APP_ROW_COUNT("txns", "N", PLACE(generate.transactions), 1, 1000000000,
+static const struct cli_option options[] = {
+    CLI_ROW_GROUP("How much"),
+    CLI_ROW_COUNT("sessions", "N", PLACE(generate.sessions), 1, 1000000, "Sessions that run at the same time (50)."),
+    CLI_ROW_COUNT("txns", "N", PLACE(generate.transactions), 1, 1000000000,
                   "Transactions, besides those of anomalies (100k). Numbers may end in\n"
                   "k, M, G."),
-    APP_ROW_COUNT("ops", "N", PLACE(generate.operations), 1, 10000, "Operations in each (15)."),
-    APP_ROW_COUNT("keys", "N", PLACE(generate.keys), 1, 100000000, "Keys in use (1000)."),
-    APP_ROW_GROUP("What kind"),
-    APP_ROW_SHARE("reads", "SHARE", PLACE(generate.read_share),
+    CLI_ROW_COUNT("ops", "N", PLACE(generate.operations), 1, 10000, "Operations in each (15)."),
+    CLI_ROW_COUNT("keys", "N", PLACE(generate.keys), 1, 100000000, "Keys in use (1000)."),
+    CLI_ROW_GROUP("What kind"),
+    CLI_ROW_SHARE("reads", "SHARE", PLACE(generate.read_share),
                   "Share of reads among operations (0.5). A write to a key that another\n"
                   "open transaction has written moves to another key or becomes a read."),
-    APP_ROW_CHOICE("dist", "uniform|zipf|hotspot", PLACE(generate.distribution),
+    CLI_ROW_CHOICE("dist", "uniform|zipf|hotspot", PLACE(generate.distribution),
                    "Which keys: all equally often (the default), the i-th in proportion to\n"
                    "1/i, or 80% of operations on 20% of the keys."),
-    APP_ROW_FLAG("lists", PLACE(generate.lists), "Appends to lists and reads of whole lists."),
-    APP_ROW_COUNT("tables", "N", PLACE(generate.tables), 1, 1000000,
+    CLI_ROW_FLAG("lists", PLACE(generate.lists), "Appends to lists and reads of whole lists."),
+    CLI_ROW_COUNT("tables", "N", PLACE(generate.tables), 1, 1000000,
                   "Rows with columns instead of keys with one value: --keys is the number of\n"
                   "rows, in N tables. Writes insert rows and change some of their columns."),
-    APP_ROW_COUNT("columns", "N", PLACE(generate.columns), 1, 30,
+    CLI_ROW_COUNT("columns", "N", PLACE(generate.columns), 1, 30,
                   "Columns of each table (3): c1 has few values, c2 unique ones, c3 amounts\n"
                   "and NULL, and so on."),
-    APP_ROW_FLAG("texts", PLACE(generate.texts), "Texts in place of numbers in c1, c4, c7 and so on."),
-    APP_ROW_SHARE("deletes", "SHARE", PLACE(generate.delete_share), "Share of writes that delete a row (0.2)."),
-    APP_ROW_SHARE("ranges", "SHARE", PLACE(generate.range_share),
+    CLI_ROW_FLAG("texts", PLACE(generate.texts), "Texts in place of numbers in c1, c4, c7 and so on."),
+    CLI_ROW_SHARE("deletes", "SHARE", PLACE(generate.delete_share), "Share of writes that delete a row (0.2)."),
+    CLI_ROW_SHARE("ranges", "SHARE", PLACE(generate.range_share),
                   "Share of reads that ask for a range of keys (0.2). The others that these\n"
                   "four options do not name read some columns of one row."),
-    APP_ROW_COUNT("span", "N", PLACE(generate.span), 1, 10000, "Keys that a range covers (20)."),
-    APP_ROW_SHARE("conditions", "SHARE", PLACE(generate.condition_share),
+    CLI_ROW_COUNT("span", "N", PLACE(generate.span), 1, 10000, "Keys that a range covers (20)."),
+    CLI_ROW_SHARE("conditions", "SHARE", PLACE(generate.condition_share),
                   "Share of reads that ask for rows by a condition on a column (0.1)."),
-    APP_ROW_SHARE("aggregates", "SHARE", PLACE(generate.aggregate_share),
+    CLI_ROW_SHARE("aggregates", "SHARE", PLACE(generate.aggregate_share),
                   "Share of reads that ask for a count and a sum (0.1)."),
-    APP_ROW_SHARE("bags", "SHARE", PLACE(generate.bag_share),
+    CLI_ROW_SHARE("bags", "SHARE", PLACE(generate.bag_share),
                   "Share of reads that ask for rows without their keys (0)."),
-    APP_ROW_SHARE("aborted", "SHARE", PLACE(generate.aborted_share), "Share of transactions that abort (0)."),
-    APP_ROW_SHARE("unknown", "SHARE", PLACE(generate.unknown_share),
+    CLI_ROW_SHARE("aborted", "SHARE", PLACE(generate.aborted_share), "Share of transactions that abort (0)."),
+    CLI_ROW_SHARE("unknown", "SHARE", PLACE(generate.unknown_share),
                   "Share whose outcome the client never learns (0); half of them take\n"
                   "effect. With --tables they change c2 of rows that are there, and what\n"
                   "must be found is known at --level only."),
-    APP_ROW_CHOICE("level", "si|ser|rc|psi|cc", PLACE(store),
+    CLI_ROW_CHOICE("level", "si|ser|rc|psi|cc", PLACE(store),
                    "The level of the simulated store. si (the default): reads come from the\n"
                    "snapshot at the start; ser: from what is there at the commit; rc: two\n"
                    "statements, each with a snapshot of its own. Without timestamps: psi:\n"
                    "sites that hear of one another's commits later, and lock what they write\n"
                    "everywhere; cc: the same without locks, so that updates are lost."),
-    APP_ROW_COUNT("sites", "N", PLACE(generate.sites), 1, ISO_GENERATE_SITES,
+    CLI_ROW_COUNT("sites", "N", PLACE(generate.sites), 1, ISO_GENERATE_SITES,
                   "Sites of a store at psi or cc (3); sessions go round them."),
-    APP_ROW_COUNT("behind", "N", PLACE(generate.behind), 1, 1000000,
+    CLI_ROW_COUNT("behind", "N", PLACE(generate.behind), 1, 1000000,
                   "Commits of others that a site lacks at most (100)."),
-    APP_ROW_NUMBER("seed", "N", PLACE(generate.seed), 0, UINT64_MAX,
+    CLI_ROW_NUMBER("seed", "N", PLACE(generate.seed), 0, UINT64_MAX,
                    "The same seed gives the same bytes on every machine (1)."),
-    APP_ROW_GROUP("What goes wrong"),
-    APP_ROW_TEXTS("anomaly", "NAME[:COUNT][@PLACE]", PLACE(anomalies),
+    CLI_ROW_GROUP("What goes wrong"),
+    CLI_ROW_TEXTS("anomaly", "NAME[:COUNT][@PLACE]", PLACE(anomalies),
                   "Plant COUNT anomalies (1), spread over the run, or at PLACE: a share of\n"
                   "the run such as 0.5, or a number of transactions. May be given often.\n"
                   "stale-read, future-read, lost-update, long-fork, write-skew,\n"
@@ -90,43 +90,43 @@ static const struct app_option options[] = {
                   "read-your-writes, monotonic-reads, monotonic-writes,\n"
                   "causality-violation; on rows of a table: stale-cell, missing-row,\n"
                   "extra-row, wrong-aggregate, phantom, predicate-skew."),
-    APP_ROW_GROUP("Output"),
-    APP_ROW_TEXT("output", "FILE", PLACE(output),
+    CLI_ROW_GROUP("Output"),
+    CLI_ROW_TEXT("output", "FILE", PLACE(output),
                  "Write the history to FILE, compressed if it ends in .zst, instead of\n"
                  "standard output.",
                  .letter = 'o'),
-    APP_ROW_TEXT("expected", "FILE", PLACE(expected),
+    CLI_ROW_TEXT("expected", "FILE", PLACE(expected),
                  "Write what a checker must find by timestamps, at si and at ser, and what it\n"
                  "must say of all orders, at each level, as JSON. With -o FILE the default\n"
                  "is FILE.expected.json."),
-    APP_ROW_CHOICE("format", "native|timekiller", PLACE(format), "JSON Lines (the default) or TimeKiller's array."),
-    APP_ROW_CHOICE("order", "commit|start|random", PLACE(generate.order),
+    CLI_ROW_CHOICE("format", "native|timekiller", PLACE(format), "JSON Lines (the default) or TimeKiller's array."),
+    CLI_ROW_CHOICE("order", "commit|start|random", PLACE(generate.order),
                    "The order of transactions in the file; random moves each by up to some\n"
                    "thousands and writes sno."),
-    APP_ROW_GROUP("To a Kafka topic"),
-    APP_ROW_TEXT("to", "kafka:TOPIC", PLACE(to),
+    CLI_ROW_GROUP("To a Kafka topic"),
+    CLI_ROW_TEXT("to", "kafka:TOPIC", PLACE(to),
                  "Publish the transactions, one in each message, to the partition of their\n"
                  "session. With FILE... these recorded histories are published instead\n"
                  "(JSON Lines; -: as they arrive)."),
-    APP_ROW_NUMBER("partitions", "N", PLACE(publish.partitions), 1, 10000,
+    CLI_ROW_NUMBER("partitions", "N", PLACE(publish.partitions), 1, 10000,
                    "Partitions of the topic, if it does not exist yet (1)."),
-    APP_ROW_NUMBER("rate", "N", PLACE(publish.rate), 0, 100000000,
+    CLI_ROW_NUMBER("rate", "N", PLACE(publish.rate), 0, 100000000,
                    "Transactions a second. 0, the default: as fast as possible; delays\n"
                    "then only reorder, as at a million a second."),
-    APP_ROW_NUMBER("delay", "MS", PLACE(publish.delay), 0, 3600000,
+    CLI_ROW_NUMBER("delay", "MS", PLACE(publish.delay), 0, 3600000,
                    "How long transactions take to arrive, on average (0 ms) ..."),
-    APP_ROW_NUMBER("deviation", "MS", PLACE(publish.deviation), 0, 3600000, "... and its standard deviation (0 ms)."),
-    APP_ROW_SHARE("repeats", "SHARE", PLACE(publish.repeats), "Share of transactions that arrive twice (0)."),
-    APP_ROW_NUMBER("watermarks", "N", PLACE(publish.watermarks), 0, 1000000000,
+    CLI_ROW_NUMBER("deviation", "MS", PLACE(publish.deviation), 0, 3600000, "... and its standard deviation (0 ms)."),
+    CLI_ROW_SHARE("repeats", "SHARE", PLACE(publish.repeats), "Share of transactions that arrive twice (0)."),
+    CLI_ROW_NUMBER("watermarks", "N", PLACE(publish.watermarks), 0, 1000000000,
                    "A watermark to every partition after each N transactions (0: none)."),
-    APP_ROW_TEXTS("property", "NAME=VALUE", PLACE(publish.properties),
+    CLI_ROW_TEXTS("property", "NAME=VALUE", PLACE(publish.properties),
                   "A property of librdkafka, or the name of a file of them. Secrets go\n"
                   "into a file.",
                   .letter = 'X'),
-    APP_ROW_GROUP("How to run"),
-    APP_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024, "Accepted by every command; gen uses one thread."),
-    APP_ROW_FLAG("quiet", PLACE(quiet), "Print no progress line."),
-    {.type = APP_END},
+    CLI_ROW_GROUP("How to run"),
+    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024, "Accepted by every command; gen uses one thread."),
+    CLI_ROW_FLAG("quiet", PLACE(quiet), "Print no progress line."),
+    {.type = CLI_END},
 };
 
 /* ---- what must be found ---- */
@@ -238,7 +238,7 @@ static enum iso_status write_expected(struct app *app, const struct gen *gen, co
 
 struct sink {
     struct iso_history_writer writer;
-    struct app_progress progress;
+    struct cli_progress progress;
     struct app *app;
     uint64_t transactions; /* that will come, about */
 };
@@ -250,7 +250,7 @@ static bool take_block(void *context, const struct iso_history *block)
     enum iso_status status = iso_history_writer_add(&sink->writer, block, &sink->app->error);
     uint64_t count = sink->writer.count ? sink->writer.count : 1;
     uint64_t total = (uint64_t)((double)output->written * (double)sink->transactions / (double)count);
-    app_progress_update(&sink->progress, output->written, total > output->written ? total : output->written);
+    cli_progress_update(&sink->progress, output->written, total > output->written ? total : output->written);
     return status == ISO_OK && !output->error;
 }
 
@@ -262,11 +262,11 @@ static enum iso_status write_history(struct app *app, const struct gen *gen,
     enum iso_status status = iso_output_open(&output, gen->output, &app->error);
     if (status != ISO_OK)
         return status;
-    app_progress_init(&sink.progress, "writing", gen->quiet);
+    cli_progress_init(&sink.progress, "writing", gen->quiet);
     iso_history_writer_init(&sink.writer, &output, (enum iso_format)gen->format);
     iso_generate(generate, take_block, &sink, generated);
     iso_history_writer_end(&sink.writer);
-    app_progress_end(&sink.progress);
+    cli_progress_end(&sink.progress);
     if (app->error.status != ISO_OK)
         iso_output_discard(&output);
     else
@@ -288,7 +288,7 @@ static bool publish_block(void *context, const struct iso_history *block)
 }
 
 /* `files`: recorded histories to publish in place of a generated one. */
-static enum iso_status publish_history(struct app *app, const struct gen *gen, const struct app_texts *files,
+static enum iso_status publish_history(struct app *app, const struct gen *gen, const struct cli_texts *files,
                                        const struct iso_generate_options *generate, struct iso_generated *generated)
 {
     struct app_publish_options options = gen->publish;
@@ -303,7 +303,7 @@ static enum iso_status publish_history(struct app *app, const struct gen *gen, c
     else
         iso_generate(generate, publish_block, &outlet, generated);
     if (app_publisher_close(outlet.publisher, &sent, &app->error) == ISO_OK && !gen->quiet)
-        app_log("%" PRIu64 " messages sent to topic %s", sent, options.topic);
+        cli_log("%" PRIu64 " messages sent to topic %s", sent, options.topic);
     return app->error.status;
 }
 
@@ -402,7 +402,7 @@ static enum iso_status check_sites(struct app *app, const struct gen *gen)
     return ISO_OK;
 }
 
-static enum iso_status check_options(struct app *app, const struct gen *gen, const struct app_texts *files)
+static enum iso_status check_options(struct app *app, const struct gen *gen, const struct cli_texts *files)
 {
     bool timekiller = gen->format == ISO_FORMAT_TIMEKILLER;
     if (files->count && !gen->to)
@@ -449,7 +449,7 @@ static enum iso_status parse_plants(struct app *app, const struct gen *gen, stru
     return status;
 }
 
-static enum iso_status generate_history(struct app *app, const struct gen *gen, const struct app_texts *files)
+static enum iso_status generate_history(struct app *app, const struct gen *gen, const struct cli_texts *files)
 {
     struct iso_generated generated = {0};
     struct iso_plant *plants = iso_allocate((gen->anomalies.count + 1u) * sizeof *plants);
@@ -470,21 +470,21 @@ static enum iso_status generate_history(struct app *app, const struct gen *gen, 
 static enum iso_status run_gen(struct app *app, int count, char **arguments)
 {
     struct gen gen = defaults;
-    struct app_texts files = {0};
+    struct cli_texts files = {0};
     bool done;
-    enum iso_status status = app_parse(app, count, arguments, &gen, &files, &done);
+    enum iso_status status = cli_parse(app, count, arguments, &gen, &files, &done);
     gen.generate.level = levels[gen.store];
     if (status == ISO_OK && !done)
         status = check_options(app, &gen, &files);
     if (status == ISO_OK && !done)
         status = generate_history(app, &gen, &files);
-    app_texts_release(&gen.anomalies);
-    app_texts_release(&gen.publish.properties);
-    app_texts_release(&files);
+    cli_texts_release(&gen.anomalies);
+    cli_texts_release(&gen.publish.properties);
+    cli_texts_release(&files);
     return status;
 }
 
-const struct app_command app_gen = {
+const struct cli_command app_gen = {
     .name = "gen",
     .summary = "make a history with a known verdict",
     .usage = "[OPTIONS] [-o FILE | --to kafka:TOPIC [FILE...]]",

@@ -9,7 +9,7 @@
 #include "bytes/whole_file.h"
 #include "judge/judge.h"
 
-enum iso_status app_need_files(struct app *app, const struct app_texts *files)
+enum iso_status app_need_files(struct app *app, const struct cli_texts *files)
 {
     if (files->count)
         return ISO_OK;
@@ -29,16 +29,16 @@ static void log_taken(const struct app_load *load, const char *path, enum iso_fo
         return;
     if (!is_directory) {
         if (load->format == APP_GUESS && isatty(STDERR_FILENO))
-            app_log("guessed: %s", iso_format_name(format));
+            cli_log("guessed: %s", iso_format_name(format));
         return;
     }
     iso_format_files(path, format, &files);
     *iso_text_reserve(&files, 1) = 0;
-    app_log("%s: format %s: %s", path, iso_format_name(format), files.bytes);
+    cli_log("%s: format %s: %s", path, iso_format_name(format), files.bytes);
     iso_text_release(&files);
 }
 
-static enum iso_status guess_format(struct app *app, const struct app_texts *files, enum iso_format *format)
+static enum iso_status guess_format(struct app *app, const struct cli_texts *files, enum iso_format *format)
 {
     *format = ISO_FORMAT_NATIVE;
     for (uint32_t i = 0; i < files->count; i++) {
@@ -57,7 +57,7 @@ static enum iso_status guess_format(struct app *app, const struct app_texts *fil
     return ISO_OK;
 }
 
-static enum iso_status choose_format(struct app *app, const struct app_load *load, const struct app_texts *files,
+static enum iso_status choose_format(struct app *app, const struct app_load *load, const struct cli_texts *files,
                                      enum iso_format *format)
 {
     if (load->format == APP_GUESS)
@@ -72,16 +72,16 @@ static enum iso_status choose_format(struct app *app, const struct app_load *loa
 
 /* ---- reading ---- */
 
-static enum iso_status read_native(struct app *app, const struct app_load *load, const struct app_texts *files,
+static enum iso_status read_native(struct app *app, const struct app_load *load, const struct cli_texts *files,
                                    struct iso_history *history)
 {
-    struct app_progress progress;
-    app_progress_init(&progress, "reading", load->quiet);
-    struct iso_read_options options = {.threads = app_threads(load->threads),
-                                       .progress = progress.shown ? app_progress_update : NULL,
+    struct cli_progress progress;
+    cli_progress_init(&progress, "reading", load->quiet);
+    struct iso_read_options options = {.threads = cli_threads(load->threads),
+                                       .progress = progress.shown ? cli_progress_update : NULL,
                                        .progress_context = &progress};
     enum iso_status status = iso_read_history(files->items, files->count, &options, history, &app->error);
-    app_progress_end(&progress);
+    cli_progress_end(&progress);
     return status;
 }
 
@@ -93,7 +93,7 @@ static void add_guess(struct iso_error *error, enum iso_format format)
              iso_format_name(format));
 }
 
-enum iso_status app_load(struct app *app, const struct app_load *load, const struct app_texts *files,
+enum iso_status app_load(struct app *app, const struct app_load *load, const struct cli_texts *files,
                          struct iso_history *history)
 {
     enum iso_format format;
@@ -103,7 +103,7 @@ enum iso_status app_load(struct app *app, const struct app_load *load, const str
     if (iso_format_is_native(format))
         return read_native(app, load, files, history);
     log_taken(load, files->items[0], format);
-    status = iso_format_read_on(app_threads(load->threads), format, files->items[0], history, &app->error);
+    status = iso_format_read_on(cli_threads(load->threads), format, files->items[0], history, &app->error);
     if (status == ISO_BAD_INPUT && load->format == APP_GUESS)
         add_guess(&app->error, format);
     return status;
@@ -120,7 +120,7 @@ enum iso_status app_load_initial(struct app *app, const struct app_load *load, s
     return ISO_OK;
 }
 
-enum iso_status app_load_finished(struct app *app, const struct app_load *load, const struct app_texts *files,
+enum iso_status app_load_finished(struct app *app, const struct app_load *load, const struct cli_texts *files,
                                   uint64_t *repeats, struct iso_history *history)
 {
     enum iso_status status = app_load(app, load, files, history);

@@ -35,7 +35,7 @@ static enum iso_status unknown_command(struct app *app, const char *name)
     size_t count = 0;
     for (; app_commands[count] && count < COMMANDS_MOST; count++)
         names[count] = app_commands[count]->name;
-    const char *nearest = app_nearest(name, names, count);
+    const char *nearest = cli_nearest(name, names, count);
     if (nearest)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such command; did you mean %s?", name, nearest);
     return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such command; isochron --help lists them", name);
@@ -54,7 +54,7 @@ static enum iso_status print_help_of(struct app *app, int count, char **argument
     for (int i = 0; app_commands[i]; i++) {
         if (strcmp(arguments[0], app_commands[i]->name))
             continue;
-        app_help(&app->out, app_commands[i]);
+        cli_help(&app->out, app_commands[i]);
         return ISO_OK;
     }
     return unknown_command(app, arguments[0]);
@@ -71,7 +71,7 @@ static enum iso_status run_command(struct app *app, int count, char **arguments)
         return app->command->run(app, count - 2, arguments + 2);
     }
     if (!strcmp(arguments[1], "--version"))
-        app_version(&app->out);
+        cli_version(&app->out);
     else if (!strcmp(arguments[1], "help"))
         return print_help_of(app, count - 2, arguments + 2);
     else if (!strcmp(arguments[1], "--help") || !strcmp(arguments[1], "-h"))
@@ -102,22 +102,22 @@ int main(int count, char **arguments)
 {
     struct app app = {.commands = app_commands};
     struct iso_error closing = {.status = ISO_OK};
-    app_allow_core(false); /* before any data is read */
+    cli_allow_core(false); /* before any data is read */
     iso_memory_on_exhaustion(out_of_memory);
     fill_closed_descriptors(&app);
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is a write error like others, */
     signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow (ulimit -f) */
-    app_log_set_format(app_log_format_wished());
+    cli_log_set_format(cli_log_format_wished());
     iso_output_to(&app.out, STDOUT_FILENO, "standard output");
     app.out.shown = isatty(STDOUT_FILENO);
     enum iso_status status = run_command(&app, count, arguments);
     if (app.error.status != ISO_OK)
-        app_log_error("%s", app.error.text);
+        cli_log_error("%s", app.error.text);
     if (iso_output_close(&app.out, &closing) != ISO_OK) {
         if (app.error.status != ISO_FAILED) /* which may well have been that */
-            app_log_error("%s", closing.text);
+            cli_log_error("%s", closing.text);
         status = ISO_FAILED;
     }
-    app_release(&app);
+    cli_release(&app);
     return (int)status;
 }

@@ -20,7 +20,7 @@ enum { SHOWN_VIOLATIONS = 3, LISTED_FINDINGS = 100000, FLUSH_SECONDS = 30, SEARC
 struct probe {
     struct app_check check;
     struct iso_probe_options options;
-    struct app_texts workloads, properties;
+    struct cli_texts workloads, properties;
     const char *record, *to;
     uint64_t partitions, seconds_ms;
     uint32_t explained;
@@ -36,55 +36,55 @@ struct probe {
 
 #define PLACE(member) offsetof(struct probe, member)
 
-static const struct app_option options[] = {
-    APP_ROW_GROUP("What to provoke"),
-    APP_ROW_TEXT("isolation", "NAME", PLACE(options.isolation),
+static const struct cli_option options[] = {
+    CLI_ROW_GROUP("What to provoke"),
+    CLI_ROW_TEXT("isolation", "NAME", PLACE(options.isolation),
                  "At which level the sessions run: 'read uncommitted', 'read committed',\n"
                  "'repeatable read' or serializable. By default the server's own default."),
-    APP_ROW_TEXTS("workload", "NAME", PLACE(workloads), "Only this workload; may be given often (--list names them)."),
-    APP_ROW_COUNT("sessions", "N", PLACE(options.sessions), 1, 1000, "Sessions, each with a connection (8)."),
-    APP_ROW_SECONDS("seconds", "SECONDS", PLACE(seconds_ms), 0, 86400,
+    CLI_ROW_TEXTS("workload", "NAME", PLACE(workloads), "Only this workload; may be given often (--list names them)."),
+    CLI_ROW_COUNT("sessions", "N", PLACE(options.sessions), 1, 1000, "Sessions, each with a connection (8)."),
+    CLI_ROW_SECONDS("seconds", "SECONDS", PLACE(seconds_ms), 0, 86400,
                     "How long (10). Ctrl-C ends it before, with a verdict."),
-    APP_ROW_FLAG("chaos", PLACE(options.chaos),
+    CLI_ROW_FLAG("chaos", PLACE(options.chaos),
                  "Kill own connections, also in the middle of COMMIT, so that outcomes are\n"
                  "unknown. Nobody else's are touched."),
-    APP_ROW_NUMBER("seed", "N", PLACE(options.seed), 0, UINT64_MAX,
+    CLI_ROW_NUMBER("seed", "N", PLACE(options.seed), 0, UINT64_MAX,
                    "What sessions draw (1). Who meets whom the machine decides: no two runs\n"
                    "are the same."),
-    APP_ROW_GROUP("What is judged"),
-    APP_ROW_CHOICE("level", ISO_LEVEL_WORDS "|strongest|all", PLACE(check.level),
+    CLI_ROW_GROUP("What is judged"),
+    CLI_ROW_CHOICE("level", ISO_LEVEL_WORDS "|strongest|all", PLACE(check.level),
                    "What must hold: as of check. By default si. strongest: the strongest\n"
                    "levels at which the run was; all: each level.",
                    .refusal = iso_level_refusal),
-    APP_ROW_CHOICE("at-least", ISO_LEVEL_WORDS, PLACE(check.at_least),
+    CLI_ROW_CHOICE("at-least", ISO_LEVEL_WORDS, PLACE(check.at_least),
                    "With strongest or all: the exit status is that of this level.", .refusal = iso_level_refusal),
-    APP_ROW_GROUP("Records"),
-    APP_ROW_TEXT("record", "FILE", PLACE(record),
+    CLI_ROW_GROUP("Records"),
+    CLI_ROW_TEXT("record", "FILE", PLACE(record),
                  "Write what was recorded to FILE, for check; compressed if it ends in\n"
                  ".zst."),
-    APP_ROW_TEXT("to", "kafka:TOPIC", PLACE(to),
+    CLI_ROW_TEXT("to", "kafka:TOPIC", PLACE(to),
                  "Publish each record to TOPIC, for a watch that joins them with the\n"
                  "database's change stream. Without the workloads lists and ranges."),
-    APP_ROW_TEXT("name", "NAME", PLACE(options.name),
+    CLI_ROW_TEXT("name", "NAME", PLACE(options.name),
                  "Call the tables isochron_probe_NAME_*, so that a change stream's topics\n"
                  "are known beforehand; by default six random digits."),
-    APP_ROW_NUMBER("partitions", "N", PLACE(partitions), 1, 10000,
+    CLI_ROW_NUMBER("partitions", "N", PLACE(partitions), 1, 10000,
                    "Partitions of TOPIC, if it does not exist yet (1)."),
-    APP_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
+    CLI_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
                   "A property of librdkafka, or the name of a file of them. Secrets go\n"
                   "into a file.",
                   .letter = 'X'),
-    APP_ROW_GROUP("The report"),
-    APP_ROW_COUNT("explain-most", "N", PLACE(explained), 1, UINT32_MAX,
+    CLI_ROW_GROUP("The report"),
+    CLI_ROW_COUNT("explain-most", "N", PLACE(explained), 1, UINT32_MAX,
                   "Explain at most N violations (3). Counts are always exact."),
-    APP_ROW_FLAG("json", PLACE(check.json), "One JSON object, as of check, instead of text."),
-    APP_ROW_FLAG("quiet", PLACE(quiet), "Print only the headline, and no progress."),
-    APP_ROW_GROUP("Beside a run"),
-    APP_ROW_FLAG("list", PLACE(list), "Name the workloads, and with a URL tables that crashed runs left there."),
-    APP_ROW_FLAG("drop-leftovers", PLACE(drop_leftovers), "Drop these tables, and do nothing else."),
-    APP_ROW_NUMBER("threads", "N", PLACE(check.load.threads), 1, 1024,
+    CLI_ROW_FLAG("json", PLACE(check.json), "One JSON object, as of check, instead of text."),
+    CLI_ROW_FLAG("quiet", PLACE(quiet), "Print only the headline, and no progress."),
+    CLI_ROW_GROUP("Beside a run"),
+    CLI_ROW_FLAG("list", PLACE(list), "Name the workloads, and with a URL tables that crashed runs left there."),
+    CLI_ROW_FLAG("drop-leftovers", PLACE(drop_leftovers), "Drop these tables, and do nothing else."),
+    CLI_ROW_NUMBER("threads", "N", PLACE(check.load.threads), 1, 1024,
                    "Threads that judge; by default one for each processor."),
-    {.type = APP_END},
+    {.type = CLI_END},
 };
 
 /* ---- what was asked for ---- */
@@ -104,7 +104,7 @@ static enum iso_status choose_workloads(struct app *app, struct probe *probe)
             probe->options.workloads |= 1ull << which;
             continue;
         }
-        const char *nearest = app_nearest(asked, names, count);
+        const char *nearest = cli_nearest(asked, names, count);
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--workload %s: no such workload%s%s; --list names them",
                              asked, nearest ? ": did you mean " : "", nearest ? nearest : "");
     }
@@ -121,7 +121,7 @@ static enum iso_status choose_workloads(struct app *app, struct probe *probe)
     return ISO_OK;
 }
 
-static enum iso_status check_wishes(struct app *app, struct probe *probe, const struct app_texts *urls)
+static enum iso_status check_wishes(struct app *app, struct probe *probe, const struct cli_texts *urls)
 {
     struct iso_error *error = &app->error;
     const char *name = probe->options.name;
@@ -144,12 +144,12 @@ static enum iso_status check_wishes(struct app *app, struct probe *probe, const 
     probe->options.record = probe->record ? probe->record : "probe";
     struct iso_judge_options *judge = &probe->check.judge;
     bool asks_levels = app_check_asks_levels(&probe->check);
-    judge->times.threads = app_threads(probe->check.load.threads);
+    judge->times.threads = cli_threads(probe->check.load.threads);
     judge->times.max_violations = probe->explained;
     judge->order.max_findings = LISTED_FINDINGS;
     judge->order.model = asks_levels ? ISO_MODEL_SI : (enum iso_model)probe->check.level;
     judge->order.timeout = SEARCH_SECONDS;
-    judge->order.memory_in_use = app_memory_in_use;
+    judge->order.memory_in_use = cli_memory_in_use;
     probe->check.load.quiet = probe->quiet;
     probe->check.explanation.explain = !probe->check.json && !probe->quiet && !asks_levels;
     if (choose_workloads(app, probe) != ISO_OK ||
@@ -195,8 +195,8 @@ static void remark_leftovers(const struct probe *probe)
     for (size_t i = 0; i < names.used; i++)
         count += names.bytes[i] == '\n';
     if (count)
-        app_log("%u table%s of runs that were not ended in order: probe URL --drop-leftovers drops them", count,
-                app_plural(count));
+        cli_log("%u table%s of runs that were not ended in order: probe URL --drop-leftovers drops them", count,
+                cli_plural(count));
     iso_text_release(&names);
     iso_database_close(database);
 }
@@ -225,7 +225,7 @@ static enum iso_status open_sinks(struct app *app, struct probe *probe)
         return app->error.status;
     probe->recording.mode = 0600; /* that of a file which it replaces is for something else */
     probe->is_recording = probe->record != NULL;
-    if (!probe->to || app_properties(&probe->kafka, &probe->properties, &app->error) != ISO_OK)
+    if (!probe->to || run_properties(&probe->kafka, &probe->properties, &app->error) != ISO_OK)
         return app->error.status;
     probe->producer = iso_kafka_producer_new(&probe->kafka, probe->to + 6, (int32_t)probe->partitions, &app->error);
     return app->error.status;
@@ -253,7 +253,7 @@ static void show_progress(void *context, uint64_t done_ms, uint64_t of_ms, const
     snprintf(text, sizeof text,
              "probing  %.1f of %.0f s  %" PRIu64 " committed, %" PRIu64 " aborted, %" PRIu64 " unknown",
              (double)done_ms / 1000, (double)of_ms / 1000, tally->committed, tally->aborted, tally->unknown);
-    app_progress_line(text);
+    cli_progress_line(text);
 }
 
 /* ---- the verdict ---- */
@@ -316,7 +316,7 @@ static void report(struct app *app, struct probe *probe, struct iso_history *his
 static enum iso_status judge_history(struct app *app, struct probe *probe, struct iso_history *history)
 {
     struct iso_judgement first = {0}, second = {0};
-    double started = app_seconds();
+    double started = cli_seconds();
     if (iso_judge_finish(history, NULL, &app->error) != ISO_OK)
         return app->error.status;
     if (app_check_asks_levels(&probe->check))
@@ -328,13 +328,13 @@ static enum iso_status judge_history(struct app *app, struct probe *probe, struc
     enum iso_outcome outcome = is_both ? both(&first, &second) : first.outcome;
     if (is_both && first.outcome != outcome)
         shown = &second;
-    double seconds = app_seconds() - started;
+    double seconds = cli_seconds() - started;
     if (outcome != ISO_IS_VIOLATED) /* there is nothing to argue */
         probe->check.explanation.explain = false;
     if (app->error.status == ISO_OK)
         report(app, probe, history, shown, seconds);
     if (app->error.status == ISO_OK && is_both && !probe->check.json && !probe->quiet)
-        app_log("by the snapshots and timestamps that it recorded: %s; by any order of the transactions: %s",
+        cli_log("by the snapshots and timestamps that it recorded: %s; by any order of the transactions: %s",
                 iso_outcome_name(first.outcome), iso_outcome_name(second.outcome));
     iso_judgement_release(&first);
     iso_judgement_release(&second);
@@ -347,23 +347,23 @@ static void say_what_ran(const struct probe *probe, const struct iso_probe *runn
     const struct iso_database *database = iso_probe_database(running);
     if (probe->quiet)
         return;
-    app_log("%s %s at %s: %u sessions, %.1f s, %" PRIu64 " transactions committed, %" PRIu64 " aborted, %" PRIu64
+    cli_log("%s %s at %s: %u sessions, %.1f s, %" PRIu64 " transactions committed, %" PRIu64 " aborted, %" PRIu64
             " unknown%s",
             iso_database_product_name(iso_database_product(database)), iso_database_version(database),
             iso_probe_level(running), probe->options.sessions, seconds, tally->committed, tally->aborted,
             tally->unknown, iso_probe_has_positions(running) ? "" : "; without positions: any order is sought");
     if (tally->never_connected)
-        app_log_warning("%u of %u sessions got no connection: %s", tally->never_connected, probe->options.sessions,
+        cli_log_warning("%u of %u sessions got no connection: %s", tally->never_connected, probe->options.sessions,
                         tally->refusal);
     if (tally->connections_lost)
-        app_log("%" PRIu64 " connections were lost and made again", tally->connections_lost);
+        cli_log("%" PRIu64 " connections were lost and made again", tally->connections_lost);
 }
 
 static void say_what_watches(const struct probe *probe, const struct iso_probe *running)
 {
     if (!probe->to || probe->quiet)
         return;
-    app_log("beside it: isochron watch --source debezium:PREFIX.%s.%s_NAME,value=v,identity=full ... --source "
+    cli_log("beside it: isochron watch --source debezium:PREFIX.%s.%s_NAME,value=v,identity=full ... --source "
             "debezium:PREFIX.transaction --source history:%s",
             iso_probe_schema(running), iso_probe_prefix(running), probe->to + 6);
 }
@@ -374,21 +374,21 @@ static enum iso_status run_and_judge(struct app *app, struct probe *probe, struc
     struct iso_history history;
     struct iso_probe_tally tally = {0};
     struct iso_error failed = {0};
-    double started = app_seconds();
+    double started = cli_seconds();
     iso_history_init(&history);
     say_what_watches(probe, running);
     iso_probe_run(running, &history, &tally, &failed);
     if (probe->can_draw)
-        app_progress_line("");
+        cli_progress_line("");
     close_sinks(probe);
     if (failed.status == ISO_OK && probe->sinks.status != ISO_OK)
         failed = probe->sinks;
-    say_what_ran(probe, running, &tally, app_seconds() - started);
+    say_what_ran(probe, running, &tally, cli_seconds() - started);
     enum iso_status status = ISO_OK;
     if (tally.committed + tally.unknown || failed.status == ISO_OK)
         status = judge_history(app, probe, &history);
     if (failed.status != ISO_OK && status == ISO_VIOLATED)
-        app_log_error("%s", failed.text);
+        cli_log_error("%s", failed.text);
     else if (failed.status != ISO_OK)
         status = iso_error_set(&app->error, failed.status, "%s", failed.text);
     iso_history_release(&history);
@@ -411,7 +411,7 @@ static enum iso_status probe_database(struct app *app, struct probe *probe)
     status = run_and_judge(app, probe, running);
     iso_probe_free(running, &left);
     if (left.used)
-        app_log_warning("left behind: %.*s; probe URL --drop-leftovers drops them", (int)left.used, left.bytes);
+        cli_log_warning("left behind: %.*s; probe URL --drop-leftovers drops them", (int)left.used, left.bytes);
     iso_text_release(&left);
     return status;
 }
@@ -420,7 +420,7 @@ static enum iso_status run_probe(struct app *app, int count, char **arguments)
 {
     struct probe probe = {
         .options = {.sessions = 8, .seed = 1}, .seconds_ms = 10000, .explained = SHOWN_VIOLATIONS, .partitions = 1};
-    struct app_texts urls = {0};
+    struct cli_texts urls = {0};
     bool done;
     iso_judge_options_init(&probe.check.judge);
     probe.check.level = ISO_SI;
@@ -428,25 +428,25 @@ static enum iso_status run_probe(struct app *app, int count, char **arguments)
     probe.options.take = take_record;
     probe.options.show = show_progress;
     probe.options.context = &probe;
-    enum iso_status status = app_parse(app, count, arguments, &probe, &urls, &done);
+    enum iso_status status = cli_parse(app, count, arguments, &probe, &urls, &done);
     if (status == ISO_OK && !done)
         status = check_wishes(app, &probe, &urls);
     if (status != ISO_OK || done)
         goto out;
-    probe.can_draw = !probe.quiet && app_log_can_draw();
-    probe.options.stopped = app_catch_signals(0, false);
+    probe.can_draw = !probe.quiet && cli_log_can_draw();
+    probe.options.stopped = run_catch_signals(0, false);
     status = probe.drop_leftovers ? list_leftovers(app, &probe)
              : probe.list         ? list_workloads(app, &probe)
                                   : probe_database(app, &probe);
 out:
     app_explanation_release(&probe.check.explanation);
-    app_texts_release(&probe.workloads);
-    app_texts_release(&probe.properties);
-    app_texts_release(&urls);
+    cli_texts_release(&probe.workloads);
+    cli_texts_release(&probe.properties);
+    cli_texts_release(&urls);
     return status;
 }
 
-const struct app_command app_probe = {
+const struct cli_command app_probe = {
     .name = "probe",
     .summary = "provoke a live database, and judge what it did",
     .usage = "[OPTIONS] URL",

@@ -29,40 +29,40 @@ struct prove {
 
 #define PLACE(member) offsetof(struct prove, member)
 
-static const struct app_option options[] = {
-    APP_ROW_GROUP("What is asked"),
-    APP_ROW_TEXT("level", "NAMES", PLACE(levels),
+static const struct cli_option options[] = {
+    CLI_ROW_GROUP("What is asked"),
+    CLI_ROW_TEXT("level", "NAMES", PLACE(levels),
                  "Levels with commas between: ser, si, psi, pc, cc, ra, rc. By default\n"
                  "all, and the exit status is that of ser."),
-    APP_ROW_COUNT("instances", "N", PLACE(instances), 1, 100, "Run the file's run list N times (1)."),
-    APP_ROW_FLAG("any-number", PLACE(options.any_number),
+    CLI_ROW_COUNT("instances", "N", PLACE(instances), 1, 100, "Run the file's run list N times (1)."),
+    CLI_ROW_FLAG("any-number", PLACE(options.any_number),
                  "At ser, si and pc: ask by induction whether what holds for these\n"
                  "transactions holds for any number of them."),
-    APP_ROW_FLAG("advise", PLACE(advise),
+    CLI_ROW_FLAG("advise", PLACE(advise),
                  "Say what would make it hold: the level; at rc and si the smallest set\n"
                  "of reads to lock or of rows to update; in SQL also a unique index."),
-    APP_ROW_COUNT("unroll", "K", PLACE(unroll), 1, 1000,
+    CLI_ROW_COUNT("unroll", "K", PLACE(unroll), 1, 1000,
                   "Make K rounds of loops whose bounds are not constant. If more can be\n"
                   "reached, the verdict is undecided."),
-    APP_ROW_SECONDS("timeout", "S", PLACE(timeout), 0, 1000000,
+    CLI_ROW_SECONDS("timeout", "S", PLACE(timeout), 0, 1000000,
                     "After S seconds what is not decided is undecided (0: no limit)."),
-    APP_ROW_GROUP("What is written"),
-    APP_ROW_FLAG("json", PLACE(json), "Print the verdicts as one JSON object."),
-    APP_ROW_TEXT("html", "FILE", PLACE(html),
+    CLI_ROW_GROUP("What is written"),
+    CLI_ROW_FLAG("json", PLACE(json), "Print the verdicts as one JSON object."),
+    CLI_ROW_TEXT("html", "FILE", PLACE(html),
                  "A page for a browser, of one file: the verdicts, and each counterexample\n"
                  "as a picture of its statements and of the cycle that they make."),
-    APP_ROW_TEXT("history", "DIR", PLACE(history),
+    CLI_ROW_TEXT("history", "DIR", PLACE(history),
                  "Write each counterexample as a history, DIR/LEVEL.jsonl, for isochron\n"
                  "check."),
-    APP_ROW_TEXT("evidence", "FILE", PLACE(evidence),
+    CLI_ROW_TEXT("evidence", "FILE", PLACE(evidence),
                  "Write a proof of every level that holds; isochron verify checks it."),
-    APP_ROW_TEXT("smt2", "FILE", PLACE(smt2),
+    CLI_ROW_TEXT("smt2", "FILE", PLACE(smt2),
                  "Write the question of the one --level for an SMT solver: unsat says\n"
                  "that it holds."),
-    APP_ROW_TEXT("psql", "FILE", PLACE(psql),
+    CLI_ROW_TEXT("psql", "FILE", PLACE(psql),
                  "Of SQL: write what breaks the strongest violated level of PostgreSQL's\n"
                  "as a script of bash that replays it there, one psql a transaction."),
-    {.type = APP_END},
+    {.type = CLI_END},
 };
 
 static enum iso_status parse_levels(struct app *app, struct prove *prove)
@@ -168,7 +168,7 @@ static enum iso_status write_files(struct app *app, struct prove *prove, const s
         status = write_file(app, prove->smt2, &text);
     text.used = 0;
     if (prove->psql && status == ISO_OK && !iso_prove_put_psql(result, &text))
-        app_log_warning("%s is not written: nothing that can be replayed on PostgreSQL is violated", prove->psql);
+        cli_log_warning("%s is not written: nothing that can be replayed on PostgreSQL is violated", prove->psql);
     else if (prove->psql && status == ISO_OK)
         status = write_file(app, prove->psql, &text);
     iso_text_release(&text);
@@ -220,9 +220,9 @@ static enum iso_status prove_program(struct app *app, struct prove *prove, struc
         status = iso_prove(program, &prove->options, &result, &app->error);
     if (status == ISO_OK) {
         for (uint32_t i = 0; i < program->warnings.count; i++)
-            app_log_warning("%s", program->warnings.list[i]);
+            cli_log_warning("%s", program->warnings.list[i]);
         for (uint32_t i = 0; i < result.warnings.count; i++)
-            app_log_warning("%s", result.warnings.list[i]);
+            cli_log_warning("%s", result.warnings.list[i]);
         if (prove->json)
             iso_prove_report_json(program, &result, &text);
         else
@@ -237,7 +237,7 @@ static enum iso_status prove_program(struct app *app, struct prove *prove, struc
         if (status == ISO_OK && !unread)
             status = write_files(app, prove, program, &result);
         else if (unread && (prove->html || prove->history || prove->evidence || prove->smt2 || prove->psql))
-            app_log_warning("no file is written: the time was up before %s was read", program->file);
+            cli_log_warning("no file is written: the time was up before %s was read", program->file);
         status = status == ISO_OK ? exit_status(prove, &result) : status;
     }
     iso_text_release(&text);
@@ -269,9 +269,9 @@ static enum iso_status run_prove(struct app *app, int count, char **arguments)
 {
     struct prove prove = {.instances = 1};
     double started = iso_clock_seconds();
-    struct app_texts files = {0};
+    struct cli_texts files = {0};
     bool done;
-    enum iso_status status = app_parse(app, count, arguments, &prove, &files, &done);
+    enum iso_status status = cli_parse(app, count, arguments, &prove, &files, &done);
     if (status == ISO_OK && !done && files.count != 1)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "prove: expected one FILE with a program");
     prove.options.unroll = prove.unroll;
@@ -280,11 +280,11 @@ static enum iso_status run_prove(struct app *app, int count, char **arguments)
         status = parse_levels(app, &prove);
     if (status == ISO_OK && !done)
         status = prove_file(app, &prove, files.items[0]);
-    app_texts_release(&files);
+    cli_texts_release(&files);
     return status;
 }
 
-const struct app_command app_prove = {
+const struct cli_command app_prove = {
     .name = "prove",
     .summary = "which isolation level does a program need",
     .usage = "[OPTIONS] FILE",

@@ -51,13 +51,13 @@ struct app_publisher *app_publisher_new(const struct app_publish_options *option
     publisher->memory_file = memfd_create("isochron", MFD_CLOEXEC);
     if (publisher->memory_file < 0)
         iso_error_set(error, ISO_FAILED, "a file in memory could not be created");
-    else if (app_properties(&publisher->properties, &options->properties, error) == ISO_OK)
+    else if (run_properties(&publisher->properties, &options->properties, error) == ISO_OK)
         publisher->producer =
             iso_kafka_producer_new(&publisher->properties, options->topic, (int32_t)options->partitions, error);
     iso_output_to(&publisher->memory, publisher->memory_file, "memory");
     iso_history_writer_init(&publisher->writer, &publisher->memory, ISO_FORMAT_NATIVE);
     iso_rng_seed(&publisher->rng, options->seed);
-    publisher->started = app_seconds();
+    publisher->started = cli_seconds();
     if (error->status != ISO_OK) {
         app_publisher_close(publisher, NULL, error);
         return NULL;
@@ -116,7 +116,7 @@ static enum iso_status send_watermarks(struct app_publisher *publisher, struct i
 
 static void sleep_until(double time)
 {
-    double left = time - app_seconds();
+    double left = time - cli_seconds();
     if (left <= 0)
         return;
     struct timespec pause = {(time_t)left, (long)((left - floor(left)) * 1e9)};

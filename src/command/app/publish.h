@@ -12,7 +12,7 @@
 
 struct app_publish_options {
     const char *topic;
-    struct app_texts properties;
+    struct cli_texts properties;
     uint64_t partitions;       /* of the topic, if it is new */
     uint64_t rate;             /* transactions a second; 0: as fast as possible, and delays only reorder */
     uint64_t delay, deviation; /* milliseconds */

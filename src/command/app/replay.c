@@ -5,39 +5,39 @@
 #include "run/replay.h"
 
 struct replay {
-    struct app_stream_options stream;
+    struct run_stream_options stream;
     struct app_explanation explanation;
 };
 
-static const struct app_option options[] = {
-    APP_STREAM_ROWS(struct replay),
-    APP_ROW_GROUP("Explanations"),
+static const struct cli_option options[] = {
+    RUN_STREAM_ROWS(struct replay),
+    CLI_ROW_GROUP("Explanations"),
     APP_EXPLAIN_ROW(struct replay),
     APP_EXPLANATION_ROWS(struct replay),
-    {.type = APP_END},
+    {.type = CLI_END},
 };
 
-static enum iso_status explain_verdict(struct app *app, struct app_stream *stream,
+static enum iso_status explain_verdict(struct app *app, struct run_stream *stream,
                                        const struct app_explanation *explanation)
 {
-    const struct app_stream_options *options = stream->options;
-    struct app_kept *kept = &stream->kept;
-    if (app_kept_finish(kept, options, iso_pipeline_inputs(stream->pipeline), &app->error) != ISO_OK)
+    const struct run_stream_options *options = stream->options;
+    struct run_kept *kept = &stream->kept;
+    if (run_kept_finish(kept, options, iso_pipeline_inputs(stream->pipeline), &app->error) != ISO_OK)
         return app->error.status;
-    return app_explain(app, explanation, kept->history, app_source_wall(&options->sources), "replay's verdict",
+    return app_explain(app, explanation, kept->history, run_source_wall(&options->sources), "replay's verdict",
                        &kept->verdict);
 }
 
-static enum iso_status replay_files(struct app *app, struct app_stream *stream, const struct replay *replay,
-                                    const struct app_texts *files)
+static enum iso_status replay_files(struct app *app, struct run_stream *stream, const struct replay *replay,
+                                    const struct cli_texts *files)
 {
-    double started = app_seconds();
+    double started = cli_seconds();
     struct iso_error *error = &app->error;
-    enum iso_status status = app_recording_open(&stream->recording, NULL, false, error);
+    enum iso_status status = run_recording_open(&stream->recording, NULL, false, error);
     if (status == ISO_OK)
-        status = app_replay_files(stream, files, error);
+        status = run_replay_files(stream, files, error);
     if (status == ISO_OK)
-        status = app_stream_conclude(stream, app_seconds() - started, error);
+        status = run_stream_conclude(stream, cli_seconds() - started, error);
     if (stream->kept.history && error->status == ISO_OK)
         explain_verdict(app, stream, &replay->explanation);
     return error->status == ISO_OK ? status : error->status;
@@ -46,33 +46,33 @@ static enum iso_status replay_files(struct app *app, struct app_stream *stream, 
 static enum iso_status run_replay(struct app *app, int count, char **arguments)
 {
     struct replay replay = {.explanation.explain = false};
-    struct app_texts files = {0};
-    struct app_stream stream;
+    struct cli_texts files = {0};
+    struct run_stream stream;
     bool done;
-    app_stream_options_init(&replay.stream);
-    enum iso_status status = app_parse(app, count, arguments, &replay, &files, &done);
+    run_stream_options_init(&replay.stream);
+    enum iso_status status = cli_parse(app, count, arguments, &replay, &files, &done);
     if (status == ISO_OK && !done)
         status = app_need_files(app, &files);
     if (status == ISO_OK && !done)
         status = app_explanation_check(app, &replay.explanation, replay.stream.json,
-                                       app_source_wall(&replay.stream.sources));
-    app_stream_options_settle(&replay.stream);
+                                       run_source_wall(&replay.stream.sources));
+    run_stream_options_settle(&replay.stream);
     replay.stream.keep = app_explanation_wanted(&replay.explanation);
     replay.stream.silent = replay.explanation.explain || app_explanation_takes_stdout(&replay.explanation);
     if (status == ISO_OK && !done) {
-        status = app_stream_open(&stream, &replay.stream, &app->out, false, true, &app->error);
+        status = run_stream_open(&stream, &replay.stream, &app->out, false, true, &app->error);
         if (status == ISO_OK)
             status = replay_files(app, &stream, &replay, &files);
-        if (app_stream_close(&stream, &app->error) != ISO_OK)
+        if (run_stream_close(&stream, &app->error) != ISO_OK)
             status = app->error.status;
     }
     app_explanation_release(&replay.explanation);
-    app_stream_options_release(&replay.stream);
-    app_texts_release(&files);
+    run_stream_options_release(&replay.stream);
+    cli_texts_release(&files);
     return status;
 }
 
-const struct app_command app_replay = {
+const struct cli_command app_replay = {
     .name = "replay",
     .summary = "check captured topics as if they were live",
     .usage = "--source KIND:TOPIC [OPTIONS] FILE...",

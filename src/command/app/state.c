@@ -16,10 +16,10 @@
 #include "store/store.h"
 
 struct state {
-    bool unused; /* app_parse needs a struct; there are no options but those that every command has */
+    bool unused; /* cli_parse needs a struct; there are no options but those that every command has */
 };
 
-static const struct app_option options[] = {{.type = APP_END}};
+static const struct cli_option options[] = {{.type = CLI_END}};
 
 /* What a snapshot's items say, as they come. */
 struct view {
@@ -115,8 +115,8 @@ static void look_into_state(void *context, struct iso_archive *archive)
 {
     struct view *view = context;
     while (iso_archive_next(archive, &view->item, collect_items, view)) {
-        if (is_item(&view->item, APP_CONFIGURATION_VERSION))
-            app_configuration_check_version(view->content.bytes, view->content.used, archive->name, archive->error);
+        if (is_item(&view->item, RUN_CONFIGURATION_VERSION))
+            run_configuration_check_version(view->content.bytes, view->content.used, archive->name, archive->error);
         take_item(view, &view->item);
         if (iso_spill_inspect(&view->spill, &view->item, &view->content, archive->error))
             note_store(view);
@@ -232,7 +232,7 @@ static void compact_state(struct view *view, const char *path, struct iso_store 
     if (iso_store_compact(store, report_freed, &freed, &app->error) == ISO_OK &&
         cut_stores(view, path, &freed) == ISO_OK)
         iso_output_format(&app->out, "freed: %" PRIu64 " bytes of %" PRIu64 " file%s; kept: %" PRIu64 " bytes\n",
-                          freed.bytes, freed.files, app_plural(freed.files),
+                          freed.bytes, freed.files, cli_plural(freed.files),
                           iso_store_snapshot_bytes(store) + iso_store_journal_bytes(store) + stores);
 }
 
@@ -269,20 +269,20 @@ static enum iso_status run_on(struct app *app, const char *verb, const char *pat
 static enum iso_status run_state(struct app *app, int count, char **arguments)
 {
     struct state state = {0};
-    struct app_texts words = {0};
+    struct cli_texts words = {0};
     bool done;
-    enum iso_status status = app_parse(app, count, arguments, &state, &words, &done);
+    enum iso_status status = cli_parse(app, count, arguments, &state, &words, &done);
     if (status == ISO_OK && !done) {
         bool known = words.count == 2 && (!strcmp(words.items[0], "show") || !strcmp(words.items[0], "verify") ||
                                           !strcmp(words.items[0], "compact"));
         status = known ? run_on(app, words.items[0], words.items[1])
                        : iso_error_set(&app->error, ISO_BAD_INPUT, "expected show DIR, verify DIR or compact DIR");
     }
-    app_texts_release(&words);
+    cli_texts_release(&words);
     return status;
 }
 
-const struct app_command app_state = {
+const struct cli_command app_state = {
     .name = "state",
     .summary = "inspect the directory that watch --state keeps, or tidy it up",
     .usage = "show|verify|compact DIR",

@@ -14,12 +14,12 @@
 #include "database/database.h"
 #include "run/consume.h"
 #include "run/signals.h"
-#include "tick/server.h"
+#include "pg_watermark/server.h"
 
 enum { RETRY_MS = 500, FLUSH_SECONDS = 10 };
 
 struct tick_command {
-    struct app_texts properties;
+    struct cli_texts properties;
     const char *to;
     uint64_t grace_ms, every_ms, seconds_ms, threads;
     bool quiet;
@@ -33,24 +33,24 @@ struct tick_command {
 
 #define PLACE(member) offsetof(struct tick_command, member)
 
-static const struct app_option options[] = {
-    APP_ROW_TEXT("to", "in-band|kafka:TOPIC|FILE", PLACE(to),
+static const struct cli_option options[] = {
+    CLI_ROW_TEXT("to", "in-band|kafka:TOPIC|FILE", PLACE(to),
                  "Where watermarks go: into the database's log, from where the connector\n"
                  "brings them (in-band, the default); to every partition of the topic to\n"
                  "which clients publish; or to a file, - being standard output."),
-    APP_ROW_SECONDS("grace", "SECONDS", PLACE(grace_ms), 0, 86400,
+    CLI_ROW_SECONDS("grace", "SECONDS", PLACE(grace_ms), 0, 86400,
                     "How long after its end a transaction's record may still be published\n"
                     "(10). 0 where all records are in-band: they are part of it."),
-    APP_ROW_SECONDS("every", "SECONDS", PLACE(every_ms), 0, 3600, "How often the database is asked (1)."),
-    APP_ROW_SECONDS("seconds", "SECONDS", PLACE(seconds_ms), 0, 1000000000,
+    CLI_ROW_SECONDS("every", "SECONDS", PLACE(every_ms), 0, 3600, "How often the database is asked (1)."),
+    CLI_ROW_SECONDS("seconds", "SECONDS", PLACE(seconds_ms), 0, 1000000000,
                     "End after so long. 0, the default: on Ctrl-C or SIGTERM."),
-    APP_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
+    CLI_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
                   "A property of librdkafka, or the name of a file of them. Secrets go\n"
                   "into a file.",
                   .letter = 'X'),
-    APP_ROW_FLAG("quiet", PLACE(quiet), "Print no closing line."),
-    APP_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024, "Accepted by every command; tick uses one thread."),
-    {.type = APP_END},
+    CLI_ROW_FLAG("quiet", PLACE(quiet), "Print no closing line."),
+    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024, "Accepted by every command; tick uses one thread."),
+    {.type = CLI_END},
 };
 
 static bool is_in_band(const struct tick_command *command)
@@ -80,7 +80,7 @@ static enum iso_status open_sink(struct app *app, struct tick_command *command)
         return open_file(app, command);
     if (!command->to[6])
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--to %s: expected kafka:TOPIC", command->to);
-    if (app_properties(&command->kafka, &command->properties, &app->error) == ISO_OK)
+    if (run_properties(&command->kafka, &command->properties, &app->error) == ISO_OK)
         command->producer = iso_kafka_producer_new(&command->kafka, command->to + 6, 0, &app->error);
     return app->error.status;
 }
@@ -130,7 +130,7 @@ static struct iso_database *connect_again(struct iso_database *database, const c
                                           volatile sig_atomic_t *stopped, const char *trouble, struct iso_error *error)
 {
     struct iso_error away = {0};
-    app_log_warning("the database does not answer, watermarks stand: %s", trouble);
+    cli_log_warning("the database does not answer, watermarks stand: %s", trouble);
     iso_database_close(database);
     iso_tick_forget(tick);
     for (database = NULL; !database && !*stopped; away = (struct iso_error){0}) {
@@ -141,7 +141,7 @@ static struct iso_database *connect_again(struct iso_database *database, const c
     if (!database)
         return NULL;
     if (iso_tick_check(database, error) == ISO_OK) {
-        app_log("the database answers again");
+        cli_log("the database answers again");
         return database;
     }
     iso_database_close(database);
@@ -150,15 +150,15 @@ static struct iso_database *connect_again(struct iso_database *database, const c
 
 static enum iso_status run_rounds(struct app *app, struct tick_command *command, const char *url)
 {
-    volatile sig_atomic_t *stopped = app_catch_signals(0, false);
+    volatile sig_atomic_t *stopped = run_catch_signals(0, false);
     struct iso_tick tick;
     uint64_t clock_us = 0, watermark = 0, sent = 0;
-    double until = command->seconds_ms ? app_seconds() + (double)command->seconds_ms / 1000 : 0;
+    double until = command->seconds_ms ? cli_seconds() + (double)command->seconds_ms / 1000 : 0;
     struct iso_database *database = iso_database_connect(url, &app->error);
     iso_tick_init(&tick, command->grace_ms * 1000);
     if (database)
         iso_tick_check(database, &app->error);
-    while (app->error.status == ISO_OK && !*stopped && (until == 0 || app_seconds() < until)) {
+    while (app->error.status == ISO_OK && !*stopped && (until == 0 || cli_seconds() < until)) {
         struct iso_error trouble = {0};
         if (iso_tick_ask(&tick, database, &clock_us, &trouble) == ISO_OK && iso_tick_due(&tick, clock_us, &watermark) &&
             send_watermark(command, database, watermark, &trouble) == ISO_OK)
@@ -174,7 +174,7 @@ static enum iso_status run_rounds(struct app *app, struct tick_command *command,
         pause_ms(command->every_ms);
     }
     if (app->error.status == ISO_OK && !command->quiet)
-        app_log("%" PRIu64 " watermark%s sent, the last one %" PRIu64, sent, app_plural(sent), watermark);
+        cli_log("%" PRIu64 " watermark%s sent, the last one %" PRIu64, sent, cli_plural(sent), watermark);
     iso_database_close(database);
     iso_tick_release(&tick);
     return app->error.status;
@@ -190,10 +190,10 @@ static bool has_password(const char *url)
 static enum iso_status run_tick(struct app *app, int count, char **arguments)
 {
     struct tick_command command = {.to = "in-band", .grace_ms = 10000, .every_ms = 1000};
-    struct app_texts urls = {0};
+    struct cli_texts urls = {0};
     enum iso_database_protocol protocol;
     bool done;
-    enum iso_status status = app_parse(app, count, arguments, &command, &urls, &done);
+    enum iso_status status = cli_parse(app, count, arguments, &command, &urls, &done);
     if (status != ISO_OK || done)
         goto out;
     if (urls.count != 1 || !iso_database_is_url(urls.items[0], &protocol) || protocol != ISO_PROTOCOL_POSTGRES)
@@ -209,12 +209,12 @@ static enum iso_status run_tick(struct app *app, int count, char **arguments)
     close_sink(&command, &app->error);
     status = app->error.status;
 out:
-    app_texts_release(&command.properties);
-    app_texts_release(&urls);
+    cli_texts_release(&command.properties);
+    cli_texts_release(&urls);
     return status;
 }
 
-const struct app_command app_tick = {
+const struct cli_command app_tick = {
     .name = "tick",
     .summary = "watermarks from a PostgreSQL database, for watch",
     .usage = "[OPTIONS] URL",

@@ -9,32 +9,32 @@
 
 #define PLACE(member) offsetof(struct app_load, member)
 
-static const struct app_option options[] = {
-    APP_ROW_GROUP("What the history means: as given to check"),
+static const struct cli_option options[] = {
+    CLI_ROW_GROUP("What the history means: as given to check"),
     APP_LOAD_ROWS(0, "The format of HISTORY; by default its content decides.",
                   "The value of every key before the first write.", "Initial values by key."),
-    APP_ROW_GROUP("How to run"),
-    APP_ROW_FLAG("quiet", PLACE(quiet), "Print no progress line."),
-    APP_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024,
+    CLI_ROW_GROUP("How to run"),
+    CLI_ROW_FLAG("quiet", PLACE(quiet), "Print no progress line."),
+    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024,
                    "Number of threads that read; by default one for each processor."),
-    {.type = APP_END},
+    {.type = CLI_END},
 };
 
 static enum iso_status parse_verify(struct app *app, int count, char **arguments, struct app_load *load,
-                                    struct app_texts *files, bool *done)
+                                    struct cli_texts *files, bool *done)
 {
-    enum iso_status status = app_parse(app, count, arguments, load, files, done);
+    enum iso_status status = cli_parse(app, count, arguments, load, files, done);
     if (status == ISO_OK && !*done && files->count < 2)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "verify: expected a history and, last, its evidence");
     return status;
 }
 
 /* The evidence is the last file, all before it are the history. */
-static enum iso_status confirm_evidence(struct app *app, const struct app_load *load, const struct app_texts *files)
+static enum iso_status confirm_evidence(struct app *app, const struct app_load *load, const struct cli_texts *files)
 {
     struct iso_history history;
     struct iso_evidence evidence;
-    struct app_texts histories = {.items = files->items, .count = files->count - 1};
+    struct cli_texts histories = {.items = files->items, .count = files->count - 1};
     iso_history_init(&history);
     iso_evidence_init(&evidence);
     enum iso_status status = app_load_finished(app, load, &histories, NULL, &history);
@@ -57,7 +57,7 @@ static enum iso_status confirm_evidence(struct app *app, const struct app_load *
 }
 
 /* The evidence of `isochron prove`: one program, one proof. */
-static bool is_proof(const struct app_texts *files)
+static bool is_proof(const struct cli_texts *files)
 {
     char line[16] = "";
     FILE *file = fopen(files->items[files->count - 1], "rb");
@@ -70,16 +70,16 @@ static bool is_proof(const struct app_texts *files)
 static enum iso_status run_verify(struct app *app, int count, char **arguments)
 {
     struct app_load load = {.format = APP_GUESS};
-    struct app_texts files = {0};
+    struct cli_texts files = {0};
     bool done;
     enum iso_status status = parse_verify(app, count, arguments, &load, &files, &done);
     if (status == ISO_OK && !done)
         status = is_proof(&files) ? app_verify_proof(app, &files) : confirm_evidence(app, &load, &files);
-    app_texts_release(&files);
+    cli_texts_release(&files);
     return status;
 }
 
-const struct app_command app_verify = {
+const struct cli_command app_verify = {
     .name = "verify",
     .summary = "confirm a polygraph verdict independently",
     .usage = "[OPTIONS] HISTORY... EVIDENCE",

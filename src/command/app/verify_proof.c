@@ -126,7 +126,7 @@ static enum iso_status read_program(struct app *app, const char *name, struct pr
     return status;
 }
 
-enum iso_status app_verify_proof(struct app *app, const struct app_texts *files)
+enum iso_status app_verify_proof(struct app *app, const struct cli_texts *files)
 {
     struct proof_file file = {.name = files->items[files->count - 1]};
     struct iso_whole_file bytes = {0};

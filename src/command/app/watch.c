@@ -4,78 +4,78 @@
 
 #define CHECKPOINT_NS UINT64_C(10000000000)
 
-#define PLACE(member) offsetof(struct app_watch_options, member)
+#define PLACE(member) offsetof(struct run_watch_options, member)
 
-static const struct app_option options[] = {
-    APP_STREAM_ROWS(struct app_watch_options),
-    APP_ROW_GROUP("Which messages"),
-    APP_ROW_TEXT("from", "PLACE", PLACE(from),
+static const struct cli_option options[] = {
+    RUN_STREAM_ROWS(struct run_watch_options),
+    CLI_ROW_GROUP("Which messages"),
+    CLI_ROW_TEXT("from", "PLACE", PLACE(from),
                  "beginning (the default), end, a time in milliseconds since 1970, or\n"
                  "stored: where the group of -X group.id=GROUP has committed to."),
-    APP_ROW_FLAG("until-eof", PLACE(until_eof), "Stop where the partitions end now; everything is final then."),
-    APP_ROW_NUMBER("messages", "N", PLACE(messages), 1, UINT64_MAX,
+    CLI_ROW_FLAG("until-eof", PLACE(until_eof), "Stop where the partitions end now; everything is final then."),
+    CLI_ROW_NUMBER("messages", "N", PLACE(messages), 1, UINT64_MAX,
                    "Stop after N messages. What still waits then stays undecided."),
-    APP_ROW_FLAG("drain", PLACE(drain),
+    CLI_ROW_FLAG("drain", PLACE(drain),
                  "On Ctrl-C and SIGTERM read on to where the partitions end at that\n"
                  "moment; then everything is final. Without it, what still waits stays\n"
                  "undecided."),
-    APP_ROW_FLAG("wait-for-topics", PLACE(wait_for_topics),
+    CLI_ROW_FLAG("wait-for-topics", PLACE(wait_for_topics),
                  "A topic that does not exist may appear later; until then no deadline\n"
                  "passes."),
-    APP_ROW_TEXT("record", "FILE", PLACE(durable.record),
+    CLI_ROW_TEXT("record", "FILE", PLACE(durable.record),
                  "Write a capture of all messages in the order of arrival, with an empty\n"
                  "line behind each batch. From it replay with the same options prints the\n"
                  "same verdicts, byte for byte, except those by deadlines."),
-    APP_ROW_SECONDS("finality-timeout", "SECONDS",
-                    APP_STREAM_PLACE(struct app_watch_options, pipeline.engine.finality_timeout_ms), 0, 86400,
+    CLI_ROW_SECONDS("finality-timeout", "SECONDS",
+                    RUN_STREAM_PLACE(struct run_watch_options, pipeline.engine.finality_timeout_ms), 0, 86400,
                     "Without watermarks a verdict is final so long after its transaction (5);\n"
                     "beside change streams and clients, so long after --grace. The time does\n"
                     "not run while a broker is away. 0: only watermarks make verdicts final."),
-    APP_ROW_SECONDS("idle-timeout", "SECONDS", APP_STREAM_PLACE(struct app_watch_options, pipeline.idle_timeout_ms), 0,
+    CLI_ROW_SECONDS("idle-timeout", "SECONDS", RUN_STREAM_PLACE(struct run_watch_options, pipeline.idle_timeout_ms), 0,
                     86400,
                     "The watermark does not wait for a partition that has sent nothing for so\n"
                     "long. 0, the default: it waits for all."),
-    APP_ROW_FLAG("explain", APP_STREAM_PLACE(struct app_watch_options, brief),
+    CLI_ROW_FLAG("explain", RUN_STREAM_PLACE(struct run_watch_options, brief),
                  "Print each final verdict in words instead of its line; lines go to\n"
                  "--out, if it is given. isochron explain says more, from a recording\n"
                  "(--record)."),
-    APP_ROW_GROUP("Restarts"),
-    APP_ROW_TEXT("state", "DIR", PLACE(durable.state),
+    CLI_ROW_GROUP("Restarts"),
+    CLI_ROW_TEXT("state", "DIR", PLACE(durable.state),
                  "Keep in DIR what a restart needs: after a crash at any moment the same\n"
                  "command goes on, reports no final verdict twice, and leaves none out.\n"
                  "Offsets come from there, not from --from."),
-    APP_ROW_DURATION("checkpoint-interval", "DURATION", PLACE(durable.checkpoint_interval),
+    CLI_ROW_DURATION("checkpoint-interval", "DURATION", PLACE(durable.checkpoint_interval),
                      "How often the state is written through to the device, so that it also\n"
                      "survives a crash of the machine (10 s)."),
-    APP_ROW_NUMBER("snapshot-after", "BYTES", PLACE(durable.snapshot_after), 0, UINT64_MAX,
+    CLI_ROW_NUMBER("snapshot-after", "BYTES", PLACE(durable.snapshot_after), 0, UINT64_MAX,
                    "Save a whole snapshot of the state after so much input: a restart reads\n"
                    "no more than that again. 0, the default: four times the size of the\n"
                    "state, at least 64 MiB; and every hour."),
-    APP_ROW_SECONDS("shutdown-timeout", "SECONDS", PLACE(shutdown_timeout), 1, 3600,
+    CLI_ROW_SECONDS("shutdown-timeout", "SECONDS", PLACE(shutdown_timeout), 1, 3600,
                     "SIGTERM and Ctrl-C judge what has come, however long that takes, and end\n"
                     "the run. So long (10) it waits for others meanwhile: a broker, a device,\n"
                     "who reads the output; then it is undecided (waiting, status 3). A second\n"
                     "signal ends the run at once."),
-    APP_ROW_GROUP("Status over HTTP"),
-    APP_ROW_TEXT("listen", "HOST:PORT", PLACE(listen),
+    CLI_ROW_GROUP("Status over HTTP"),
+    CLI_ROW_TEXT("listen", "HOST:PORT", PLACE(listen),
                  "Serve a live page, /metrics, /status, /violations, /livez and /readyz\n"
                  "over HTTP there; PORT alone is on 127.0.0.1."),
-    APP_ROW_TEXT("listen-token", "FILE", PLACE(listen_token),
+    CLI_ROW_TEXT("listen-token", "FILE", PLACE(listen_token),
                  "Requests must carry the token in FILE (Authorization: Bearer TOKEN).\n"
                  "Addresses other than loopback require one."),
-    APP_ROW_TEXTS("listen-name", "NAME", PLACE(listen_names),
+    CLI_ROW_TEXTS("listen-name", "NAME", PLACE(listen_names),
                   "A host name that requests may use, such as that of a proxy or a service,\n"
                   "beside localhost, the name in --listen, and every address. Other names\n"
                   "get 421. May be given often."),
-    APP_ROW_SECONDS("expect-messages", "SECONDS", PLACE(expect_messages), 0, 86400,
+    CLI_ROW_SECONDS("expect-messages", "SECONDS", PLACE(expect_messages), 0, 86400,
                     "/readyz fails when the change streams have sent nothing for so long: a\n"
                     "connector may be gone. Heartbeats of the connector count, if their topic\n"
                     "is read. 0, the default: silence is allowed."),
-    {.type = APP_END},
+    {.type = CLI_END},
 };
 
 /* What cannot go together, besides what the stream refuses. */
-static enum iso_status check_options(const struct app_watch_options *watch, const struct app_texts *files,
+static enum iso_status check_options(const struct run_watch_options *watch, const struct cli_texts *files,
                                      struct iso_error *error)
 {
     if (files->count)
@@ -94,25 +94,25 @@ static enum iso_status check_options(const struct app_watch_options *watch, cons
 
 static enum iso_status run_watch(struct app *app, int count, char **arguments)
 {
-    struct app_watch_options watch = {.durable.checkpoint_interval = CHECKPOINT_NS, .shutdown_timeout = 10000};
-    struct app_texts files = {0};
+    struct run_watch_options watch = {.durable.checkpoint_interval = CHECKPOINT_NS, .shutdown_timeout = 10000};
+    struct cli_texts files = {0};
     bool done;
-    app_stream_options_init(&watch.stream);
-    enum iso_status status = app_parse(app, count, arguments, &watch, &files, &done);
+    run_stream_options_init(&watch.stream);
+    enum iso_status status = cli_parse(app, count, arguments, &watch, &files, &done);
     if (status == ISO_OK)
         status = check_options(&watch, &files, &app->error);
     watch.stream.served = watch.listen != NULL;
     watch.stream.state = watch.durable.state;
-    app_stream_options_settle(&watch.stream);
+    run_stream_options_settle(&watch.stream);
     if (status == ISO_OK && !done)
-        status = app_watch_run(&watch, &app->out, &app->error);
-    app_stream_options_release(&watch.stream);
-    app_texts_release(&watch.listen_names);
-    app_texts_release(&files);
+        status = run_watch_run(&watch, &app->out, &app->error);
+    run_stream_options_release(&watch.stream);
+    cli_texts_release(&watch.listen_names);
+    cli_texts_release(&files);
     return status;
 }
 
-const struct app_command app_watch = {
+const struct cli_command app_watch = {
     .name = "watch",
     .summary = "check live Kafka topics",
     .usage = "--source KIND:TOPIC -X bootstrap.servers=HOST:PORT [OPTIONS]",

@@ -99,7 +99,7 @@ static struct iso_stream *new_stream(const struct iso_options *options, const st
     if (options->spill)
         stream->spill = iso_copy_text(options->spill, strlen(options->spill));
     stream->team = iso_team_new(settings.engine.shards);
-    settings.engine.run = iso_team_run;
+    settings.engine.run_shards = iso_team_run;
     settings.engine.runner = stream->team;
     settings.engine.spill = stream->spill;
     settings.sink = on_report ? take_line : NULL;
@@ -255,9 +255,9 @@ enum iso_outcome iso_stream_outcome(const struct iso_stream *stream, const char 
 const char *iso_stream_json(struct iso_stream *stream, size_t *length)
 {
     struct iso_text *json = &stream->json;
-    struct iso_books books;
+    struct iso_accounting books;
     json->used = 0;
-    iso_pipeline_books(stream->pipeline, &books);
+    iso_pipeline_accounting(stream->pipeline, &books);
     iso_pipeline_summary(stream->pipeline, &books, stream->allow_unjudged, NULL, json);
     json->bytes[--json->used] = 0; /* in place of the newline */
     if (length)

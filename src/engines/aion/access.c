@@ -29,26 +29,29 @@ static inline uint64_t ots_of(const struct iso_history *history, const struct ai
 }
 
 /* At SER, and below a lock. */
-static inline uint64_t bound_of_commit(const struct aion_times *times)
+static inline uint64_t visible_below_of_commit(const struct aion_times *times)
 {
     return times->point ? aion_above(times->cts) : times->cts;
 }
 
 /* The operation's ots as an exclusive bound: what lies below it is visible. */
-static inline uint64_t bound_of(const struct iso_history *history, const struct aion_times *times, uint32_t operation)
+static inline uint64_t visible_below_of(const struct iso_history *history, const struct aion_times *times,
+                                        uint32_t operation)
 {
     assert(!(history->kind[operation] & ISO_OPERATION_SNAPSHOT));
-    return is_lock(history->kind[operation]) ? bound_of_commit(times) : aion_above(ots_of(history, times, operation));
+    return is_lock(history->kind[operation]) ? visible_below_of_commit(times)
+                                             : aion_above(ots_of(history, times, operation));
 }
 
 /* The last timestamp that a read sees: tells apart those at the last two of all too, whose bound is the same. */
-static inline uint64_t moment_of(const struct aion_gaps *gaps, const struct iso_history *history,
-                                 const struct aion_times *times, uint32_t operation)
+static inline uint64_t moment_of(const struct aion_snapshot_boundaries *snapshot_boundaries,
+                                 const struct iso_history *history, const struct aion_times *times, uint32_t operation)
 {
     bool exclusive = is_lock(history->kind[operation]) && !times->point;
     uint64_t time = is_lock(history->kind[operation]) ? times->cts : ots_of(history, times, operation);
-    if (gaps->is_on)
-        return exclusive ? aion_moment_of_commit(gaps, time) - 1 : aion_moment_of_snapshot(gaps, time);
+    if (snapshot_boundaries->is_on)
+        return exclusive ? aion_moment_of_commit(snapshot_boundaries, time) - 1
+                         : aion_moment_of_snapshot(snapshot_boundaries, time);
     return time - exclusive;
 }
 
@@ -67,9 +70,9 @@ static struct aion_part *new_part(const struct aion_taking *taking, uint8_t shar
                                .cts = times->cts,
                                .origin = engine->options.origin_is_index ? t : history->origin[t],
                                .arrival = taking->arrival,
-                               .bound = ser ? bound_of_commit(times) : aion_above(times->sts),
+                               .visible_below = ser ? visible_below_of_commit(times) : aion_above(times->sts),
                                .before = ser ? times->cts : times->sts,
-                               .opened = aion_above(times->sts),
+                               .start_bound = aion_above(times->sts),
                                .first_step = batch->step_count,
                                .tid = history->tid[t],
                                .flags = taking->flags};
@@ -156,7 +159,7 @@ static uint32_t number_of(const struct aion_taking *taking, uint32_t operation)
 /* Of a transaction that is held it is judged at once, but where moments depend on snapshots that are still to come. */
 static bool judges_int(const struct aion_taking *taking)
 {
-    return taking->engine->held.gaps.is_on == (taking->what == AION_TAKE_READS);
+    return taking->engine->deferred.snapshot_boundaries.is_on == (taking->what == AION_TAKE_READS);
 }
 
 static void emit_int(const struct aion_taking *taking, struct aion_access *access, uint32_t operation,
@@ -181,25 +184,25 @@ static void emit_int(const struct aion_taking *taking, struct aion_access *acces
 
 /* ---- reads ---- */
 
-/* Below SI: it is judged later (held.h), and then it is one of those that its transaction has. */
+/* Below SI: it is judged later (deferred.h), and then it is one of those that its transaction has. */
 static void hold_read(const struct aion_taking *taking, const struct aion_access *access, uint32_t operation,
                       uint32_t prefix)
 {
     struct iso_aion *engine = taking->engine;
-    struct aion_held_reads *reads = &engine->held.reads;
+    struct aion_deferred_reads *reads = &engine->deferred.reads;
     if (taking->what != AION_TAKE_READS)
         return;
     ISO_GROW(reads->list, reads->count, reads->capacity);
-    reads->list[reads->count++] = (struct aion_held_read){.operation = operation,
-                                                          .key = access->key,
-                                                          .access = (uint32_t)(access - engine->accesses.list),
-                                                          .prefix = prefix};
+    reads->list[reads->count++] = (struct aion_deferred_read){.operation = operation,
+                                                              .key = access->key,
+                                                              .access = (uint32_t)(access - engine->accesses.list),
+                                                              .prefix = prefix};
 }
 
 /* At rc each statement reads by itself: INT is about own writes alone. */
 static bool is_at_new_moment(const struct aion_taking *taking, const struct aion_access *access, uint64_t moment)
 {
-    return !access->read || moment != access->moment || taking->engine->held.level == ISO_RC;
+    return !access->read || moment != access->moment || taking->engine->deferred.level == ISO_RC;
 }
 
 /* A read that the shard judges. `touch->external` counts them: several of one key are one instance. */
@@ -212,9 +215,9 @@ static struct aion_step *external_read(const struct aion_taking *taking, struct 
     const struct aion_times *times = &taking->times;
     bool exclusive = taking->engine->options.level == ISO_SER || is_lock(taking->history->kind[operation]);
     if (taking->engine->options.level == ISO_SER)
-        detail->time = bound_of_commit(times);
+        detail->time = visible_below_of_commit(times);
     else
-        detail->time = bound_of(taking->history, times, operation);
+        detail->time = visible_below_of(taking->history, times, operation);
     detail->before = exclusive ? times->cts : ots_of(taking->history, times, operation);
     step->operation = number_of(taking, operation);
     if (access->external++)
@@ -230,7 +233,7 @@ static void read_register(const struct aion_taking *taking, struct aion_access *
 {
     const struct iso_history *history = taking->history;
     uint32_t value = history->value[operation];
-    uint64_t moment = moment_of(&taking->engine->held.gaps, history, &taking->times, operation);
+    uint64_t moment = moment_of(&taking->engine->deferred.snapshot_boundaries, history, &taking->times, operation);
     bool external = !access->writes && is_at_new_moment(taking, access, moment);
     if (external && taking->what != AION_TAKE_ALL) {
         hold_read(taking, access, operation, ISO_NONE);
@@ -290,7 +293,7 @@ static void read_list(const struct aion_taking *taking, struct aion_access *acce
     uint64_t first = null ? 0 : history->list_first[history->value[operation]];
     uint32_t count = null ? 0 : (uint32_t)(history->list_first[history->value[operation] + 1] - first);
     const iso_atom *elements = count ? history->element + first : NULL; /* a block may have no elements at all */
-    uint64_t moment = moment_of(&taking->engine->held.gaps, history, &taking->times, operation);
+    uint64_t moment = moment_of(&taking->engine->deferred.snapshot_boundaries, history, &taking->times, operation);
     uint32_t prefix = count;
     bool ends_right = ends_with_own(taking, access, operation, elements, &prefix);
     bool external = ends_right && is_at_new_moment(taking, access, moment);
@@ -322,7 +325,7 @@ static void note_write(const struct aion_taking *taking, struct aion_access *acc
     if (!access->writes++) {
         access->first_write = operation;
         if ((taking->flags & ISO_STATUS_MASK) == ISO_COMMITTED) /* an aborted one may have an unplaced snapshot */
-            access->opened = bound_of(taking->history, &taking->times, operation);
+            access->start_bound = visible_below_of(taking->history, &taking->times, operation);
         access->locked = is_lock(taking->history->kind[operation]);
     }
     access->last_write = operation;
@@ -365,7 +368,7 @@ static void add_version(const struct aion_taking *taking, const struct aion_acce
     struct aion_step *step = new_step(taking, key);
     struct aion_detail *detail = aion_batch_detail(batch, step);
     detail->time =
-        foreign && !(history->kind[access->first_write] & ISO_OPERATION_OTS) ? taking->times.cts : access->opened;
+        foreign && !(history->kind[access->first_write] & ISO_OPERATION_OTS) ? taking->times.cts : access->start_bound;
     bool overlaps = taking->engine->options.overlaps;
     step->flags = access->locked || foreign || overlaps ? AION_UNJUDGED : 0;
     step->operation = number_of(taking, access->first_write);
@@ -509,21 +512,21 @@ void aion_access_operations(const struct aion_taking *taking)
 
 void aion_access_reads(const struct aion_taking *taking)
 {
-    struct aion_held_reads *reads = &taking->engine->held.reads;
+    struct aion_deferred_reads *reads = &taking->engine->deferred.reads;
     assert(taking->what == AION_TAKE_READS);
     walk_operations(taking);
     for (uint32_t i = 0; i < reads->count; i++)
         reads->list[i].has_own = taking->engine->accesses.list[reads->list[i].access].writes;
 }
 
-void aion_access_accused(const struct aion_taking *taking, const struct aion_held_read *read, bool is_group)
+void aion_access_flagged(const struct aion_taking *taking, const struct aion_deferred_read *read, bool is_group)
 {
     const struct aion_cached_key *key = &taking->cache->keys[read->key];
     const struct iso_history *history = taking->history;
     struct aion_step *step = new_step(taking, key);
     struct aion_batch *batch = &taking->engine->shards.batch[key->shard];
     struct aion_detail *detail = aion_batch_detail(batch, step);
-    detail->time = read->look;
+    detail->time = read->version_query;
     detail->before = read->before;
     step->operation = number_of(taking, read->operation);
     step->flags = (is_group ? AION_GROUP : 0) | (read->has_own ? AION_OWN : 0);

@@ -66,7 +66,7 @@ struct iso_aion_event {
     const struct iso_atoms *key_atoms;
     iso_atom key;                /* ISO_ABSENT where the axiom has none */
     uint32_t operation;          /* place in the transaction, from 0, or ISO_NONE */
-    uint64_t bound;              /* EXT: the read had to see what was committed below it */
+    uint64_t visible_below;      /* EXT: the read had to see what was committed below it */
     uint32_t snapshot_violation; /* SNAPSHOT_ORDER: index into the history's `snapshot_violations`, else ISO_NONE */
     struct iso_aion_value expected, actual;               /* INT and EXT; count 0 and not a list: none */
     struct iso_aion_party writer_expected, writer_actual; /* EXT, final */
@@ -121,12 +121,12 @@ struct iso_aion_options {
     bool overlaps;                   /* as in struct iso_check_options */
     uint32_t max_per_key; /* so many violations of a key, and of a session, are reported in full, others are counted
                            * (`unlisted`); 0: all. What a long list takes is as much as 64 elements each */
-    bool grounds;         /* unlisted EXT, each reported by itself, say what they rest on: values, kind and writers of a
+    bool provenance;      /* unlisted EXT, each reported by itself, say what they rest on: values, kind and writers of a
                            * single value; of a list only that it is one, and whether nothing was read */
-    bool tires_soon;      /* for tests: what takes care of thousands does so of two (aion/tired.c) */
+    bool throttles_soon;  /* for tests: what takes care of thousands does so of two (aion/throttled.c) */
     bool are_positions;   /* rc, stale: commits of one timestamp become visible one by one (docs/semantics.md) */
-    bool has_gaps;        /* and so do those between two snapshots: timestamps are places in a log */
-    enum iso_level holds; /* set by the engine: the level, if it holds transactions back (aion/held.h), else SI */
+    bool has_snapshot_boundaries; /* and so do those between two snapshots: timestamps are places in a log */
+    enum iso_level holds; /* set by the engine: the level, if it holds transactions back (aion/deferred.h), else SI */
     bool foreign;         /* SI: take writers without sts; each is a version and nothing else */
     /* Whether values of the key are whole rows: those that cannot be compared (verdict/unjudged.h) say nothing of each
      * other. Asked on any shard's thread. NULL: none are. */
@@ -151,12 +151,12 @@ struct iso_aion_options {
     bool origin_is_index; /* events carry the index of a transaction in its history in place of its origin */
     iso_aion_emit emit;
     void *context;
-    iso_aion_run run; /* NULL: the shards run one after another on the caller's thread */
+    iso_aion_run run_shards; /* NULL: the shards run one after another on the caller's thread */
     void *runner;
 };
 enum { ISO_AION_SHARDS = 64 };
 
-/* Levels at which reads are judged once, by watermarks and the end alone (aion/held.h). Of these: whether they are about
+/* Levels at which reads are judged once, by watermarks and the end alone (aion/deferred.h). Of these: whether they are about
  * sessions, so that there is nothing to ask without session order; whether reads need no start. */
 bool iso_aion_holds(enum iso_level level);
 bool iso_aion_is_about_sessions(enum iso_level level);

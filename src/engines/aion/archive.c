@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "aion/archive_private.h"
-#include "aion/held.h"
+#include "aion/deferred.h"
 #include "base/memory.h"
 #include "history/archive.h"
 
@@ -101,7 +101,7 @@ static void archive_sessions(struct iso_archive *archive, struct aion_sessions *
     aion_index_archive(archive, &sessions->by_name);
     if (archive->restoring && archive->error->status == ISO_OK)
         iso_archive_expect(archive, iso_index_refill(&sessions->by_name, sessions->count, hash_of_session, sessions));
-    ISO_ARCHIVE_VALUE(archive, sessions->hand);
+    ISO_ARCHIVE_VALUE(archive, sessions->clock_hand);
     ISO_ARCHIVE_VALUE(archive, sessions->due);
     ISO_ARCHIVE_VALUE(archive, sessions->different);
     ISO_ARCHIVE_ANY(archive, "disorders", ISO_ARCHIVE_HEAP, sessions->disorders, sessions->disorder_count,
@@ -131,7 +131,7 @@ static void archive_unknown(struct iso_archive *archive, struct iso_aion *engine
     ISO_ARCHIVE_ANY(archive, "open", ISO_ARCHIVE_HEAP, engine->unknown.list, engine->unknown.count,
                     engine->unknown.capacity);
     ISO_ARCHIVE_VALUE(archive, engine->unknown.open);
-    ISO_ARCHIVE_VALUE(archive, engine->unknown.hand);
+    ISO_ARCHIVE_VALUE(archive, engine->unknown.clock_hand);
     ISO_ARCHIVE_VALUE(archive, engine->unknown.due);
     iso_history_archive(archive, &engine->unknown.history);
     if (archive->restoring)
@@ -176,8 +176,8 @@ static void archive_budget(struct iso_archive *archive, struct aion_budget *budg
 /* What a restored engine must have been made with. */
 static void archive_kind(struct iso_archive *archive, const struct iso_aion *engine)
 {
-    uint32_t kind[] = {engine->held.level == ISO_SI ? engine->options.level : engine->held.level, engine->shards.count,
-                       engine->options.spill != NULL};
+    uint32_t kind[] = {engine->deferred.level == ISO_SI ? engine->options.level : engine->deferred.level,
+                       engine->shards.count, engine->options.spill != NULL};
     uint32_t saved[] = {kind[0], kind[1], kind[2]};
     iso_archive_value(archive, "engine", saved, sizeof saved);
     iso_archive_expect(archive, !memcmp(kind, saved, sizeof kind));
@@ -200,7 +200,7 @@ void iso_aion_archive(struct iso_archive *archive, struct iso_aion *engine)
     archive_arrivals(archive, &engine->time.arrivals);
     for (uint32_t s = 0; s < engine->shards.count; s++)
         iso_aion_shard_archive(archive, engine->shards.list[s]);
-    aion_held_archive(archive, engine);
+    aion_deferred_archive(archive, engine);
 }
 
 void iso_aion_fork(struct iso_aion *engine)

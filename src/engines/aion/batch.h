@@ -44,8 +44,8 @@ struct aion_detail {
 
 struct aion_part {
     uint64_t sts, cts, origin;
-    uint64_t arrival;               /* ms */
-    uint64_t bound, before, opened; /* `time` and `before` of reads, `time` of versions without a detail */
+    uint64_t arrival;                            /* ms */
+    uint64_t visible_below, before, start_bound; /* `time` and `before` of reads, `time` of versions without a detail */
     uint32_t first_step, step_count;
     iso_atom tid; /* of the block */
     uint8_t flags;

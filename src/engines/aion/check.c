@@ -1,7 +1,7 @@
 /* A finished history through the online engine, in the order of its file. */
 #include <assert.h>
 
-#include "aion/held.h"
+#include "aion/deferred.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/team.h"
@@ -10,8 +10,8 @@
 struct collector {
     const struct iso_history *history;
     struct iso_verdict *verdict;
-    bool *breaks_session;  /* by transaction */
-    struct aion_gaps gaps; /* rc: among snapshots two commits may have one position */
+    bool *breaks_session;                                /* by transaction */
+    struct aion_snapshot_boundaries snapshot_boundaries; /* rc: among snapshots two commits may have one position */
 };
 
 /* ---- from texts of the engine to numbers of the history ---- */
@@ -93,8 +93,8 @@ static uint64_t position_of(const struct collector *collector, uint32_t t)
 {
     const struct iso_history *history = collector->history;
     if (history->flags[t] & ISO_POINT && (history->flags[t] & ISO_HAS_STS || history->cts[t]))
-        return aion_moment_of_snapshot(&collector->gaps, history->cts[t]);
-    return history->flags[t] & ISO_POINT ? 0 : aion_moment_of_commit(&collector->gaps, history->cts[t]);
+        return aion_moment_of_snapshot(&collector->snapshot_boundaries, history->cts[t]);
+    return history->flags[t] & ISO_POINT ? 0 : aion_moment_of_commit(&collector->snapshot_boundaries, history->cts[t]);
 }
 
 static bool is_later(const struct collector *collector, uint32_t t, uint32_t latest)
@@ -136,14 +136,14 @@ static bool always_kept(void *context, const char *key, size_t length)
     return true;
 }
 
-static void find_gaps(struct collector *collector, bool is_on)
+static void find_snapshot_boundaries(struct collector *collector, bool is_on)
 {
-    collector->gaps.is_on = is_on;
+    collector->snapshot_boundaries.is_on = is_on;
     for (uint32_t t = 0; is_on && t < collector->history->transaction_count; t++) {
         if (iso_status_of(collector->history, t) == ISO_COMMITTED)
-            aion_gaps_add(&collector->gaps, collector->history, t);
+            aion_snapshot_boundaries_add(&collector->snapshot_boundaries, collector->history, t);
     }
-    aion_gaps_sort(&collector->gaps);
+    aion_snapshot_boundaries_sort(&collector->snapshot_boundaries);
 }
 
 enum iso_status iso_aion_check(const struct iso_history *history, const struct iso_check_options *options,
@@ -161,7 +161,7 @@ enum iso_status iso_aion_check(const struct iso_history *history, const struct i
     iso_aion_options_init(&settings);
     settings.level = options->level;
     settings.are_positions = history->clock == ISO_CLOCK_SNAPSHOT;
-    settings.has_gaps = history->clock == ISO_CLOCK_SCALAR && history->xid && !history->rank_physical;
+    settings.has_snapshot_boundaries = history->clock == ISO_CLOCK_SCALAR && history->xid && !history->rank_physical;
     settings.overlaps = options->overlaps;
     settings.session_order = options->session_order;
     settings.finality_timeout_ms = 0;
@@ -172,7 +172,7 @@ enum iso_status iso_aion_check(const struct iso_history *history, const struct i
     settings.emit = collect_event;
     settings.context = &collector;
     struct iso_team *team = iso_team_new(settings.shards);
-    settings.run = iso_team_run;
+    settings.run_shards = iso_team_run;
     settings.runner = team;
     collector.breaks_session =
         iso_allocate_zeroed((size_t)history->transaction_count + 1, sizeof *collector.breaks_session);
@@ -183,7 +183,7 @@ enum iso_status iso_aion_check(const struct iso_history *history, const struct i
     enum iso_status status = iso_aion_add(engine, 0, history->transaction_count, 0, NULL, error);
     if (status == ISO_OK) {
         iso_aion_end(engine, 0);
-        find_gaps(&collector, settings.has_gaps && options->level == ISO_RC);
+        find_snapshot_boundaries(&collector, settings.has_snapshot_boundaries && options->level == ISO_RC);
         for (uint32_t s = 0; s < history->session_count; s++)
             add_session(&collector, s);
         iso_aion_stats(engine, &stats);
@@ -197,7 +197,7 @@ enum iso_status iso_aion_check(const struct iso_history *history, const struct i
     iso_aion_free(engine);
     iso_team_free(team);
     iso_free(collector.breaks_session);
-    iso_free(collector.gaps.list);
+    iso_free(collector.snapshot_boundaries.list);
     verdict->seconds_check = iso_clock_seconds() - start;
     return status;
 }

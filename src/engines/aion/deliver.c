@@ -35,7 +35,7 @@ static bool is_unpromised(const struct iso_aion *engine, const struct iso_aion_e
         return false;
     if (event->axiom == ISO_TIMESTAMP && event->level == ISO_SER)
         return event->transaction.cts >= engine->time.promised;
-    return event->axiom == ISO_EXT && event->bound > engine->time.promised;
+    return event->axiom == ISO_EXT && event->visible_below > engine->time.promised;
 }
 
 /* What follows from less than there is must not be reported: the same stream, judged again once the spill file is
@@ -76,7 +76,7 @@ static void deliver_event(struct iso_aion *engine, const struct iso_aion_shard *
                                    .key_atoms = atoms,
                                    .key = iso_aion_shard_key_atom(shard, finding->key),
                                    .operation = finding->operation,
-                                   .bound = finding->bound,
+                                   .visible_below = finding->visible_below,
                                    .unlisted = finding->unlisted.count,
                                    .excused = finding->unlisted.excused,
                                    .doubtful = finding->unlisted.doubtful,

@@ -1,5 +1,5 @@
 /* The engine's entrance: batches, watermarks, deadlines, and what may be forgotten. */
-#include "aion/held.h"
+#include "aion/deferred.h"
 
 #include <assert.h>
 
@@ -54,12 +54,13 @@ struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
         engine->options.level = ISO_SI;
         engine->options.overlaps = true;
     }
-    engine->held.level = iso_aion_holds(options->level) ? options->level : ISO_SI;
-    engine->held.gaps.is_on =
-        options->has_gaps && (engine->held.level == ISO_RC || engine->held.level == ISO_STALE_READS);
-    engine->held.are_positions = options->are_positions || engine->held.gaps.is_on;
-    engine->options.holds = engine->held.level;
-    engine->options.has_gaps = engine->held.gaps.is_on;
+    engine->deferred.level = iso_aion_holds(options->level) ? options->level : ISO_SI;
+    engine->deferred.snapshot_boundaries.is_on =
+        options->has_snapshot_boundaries &&
+        (engine->deferred.level == ISO_RC || engine->deferred.level == ISO_STALE_READS);
+    engine->deferred.are_positions = options->are_positions || engine->deferred.snapshot_boundaries.is_on;
+    engine->options.holds = engine->deferred.level;
+    engine->options.has_snapshot_boundaries = engine->deferred.snapshot_boundaries.is_on;
     options = &engine->options;
     engine->shards.count = options->shards ? options->shards : 1;
     engine->time.retention = options->retention;
@@ -72,8 +73,8 @@ struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
     aion_values_init(&engine->sessions.names);
     iso_history_init(&engine->unknown.history);
     aion_key_cache_set(&engine->unknown.cache, &engine->unknown.history);
-    iso_history_init(&engine->held.history);
-    aion_key_cache_set(&engine->held.cache, &engine->held.history);
+    iso_history_init(&engine->deferred.history);
+    aion_key_cache_set(&engine->deferred.cache, &engine->deferred.history);
     aion_spill_open(engine);
     return engine;
 }
@@ -193,8 +194,8 @@ static void do_task(void *argument, uint32_t number)
 static void run_task(struct iso_aion *engine, struct task task)
 {
     task.engine = engine;
-    if (engine->options.run)
-        engine->options.run(engine->options.runner, do_task, &task, engine->shards.count);
+    if (engine->options.run_shards)
+        engine->options.run_shards(engine->options.runner, do_task, &task, engine->shards.count);
     else
         for (uint32_t s = 0; s < engine->shards.count; s++)
             do_task(&task, s);
@@ -223,7 +224,7 @@ static void clear_batches(struct iso_aion *engine)
         aion_batch_clear(&engine->shards.batch[s]);
 }
 
-void aion_run_batches(struct iso_aion *engine, bool emit)
+void aion_sorted_chunks_batches(struct iso_aion *engine, bool emit)
 {
     run_task(engine, (struct task){.what = APPLY, .emit = emit});
     clear_batches(engine);
@@ -378,7 +379,7 @@ uint64_t aion_bytes(const struct iso_aion *engine)
                      (engine->dedup.slots ? (engine->dedup.mask + 1) * sizeof *engine->dedup.slots : 0);
     for (uint32_t s = 0; s < engine->shards.count; s++)
         bytes += iso_aion_shard_bytes(engine->shards.list[s]);
-    bytes += aion_held_bytes(engine);
+    bytes += aion_deferred_bytes(engine);
     if (engine->options.spill && engine->budget.limit) /* from the start: room must be left for them */
         bytes += (uint64_t)engine->shards.count * ISO_SPILL_BUFFERS;
     return bytes;
@@ -394,7 +395,7 @@ static void pass_limit(struct iso_aion *engine, uint64_t start)
     aion_reorder_go(engine, task.until, task.start);
     run_task(engine, task);
     if (aion_holds(engine)) {
-        aion_held_advance(engine);
+        aion_deferred_advance(engine);
         run_task(engine, task); /* what it found becomes final */
     }
     aion_ties_resolve(engine);
@@ -460,7 +461,7 @@ void iso_aion_end(struct iso_aion *engine, uint64_t now)
     aion_reorder_go(engine, UINT64_MAX, UINT64_MAX);
     if (aion_holds(engine)) {
         run_task(engine, (struct task){.what = ADVANCE, .until = UINT64_MAX, .start = UINT64_MAX});
-        aion_held_end(engine);
+        aion_deferred_end(engine);
     }
     run_on_shards(engine, END);
     aion_ties_resolve(engine);
@@ -472,14 +473,14 @@ void iso_aion_end(struct iso_aion *engine, uint64_t now)
 void iso_aion_count_waiting(const struct iso_aion *engine, struct iso_aion_waiting *waiting)
 {
     uint64_t expired = engine->time.expired ? aion_above(engine->time.expired) : 0;
-    uint64_t bound = engine->time.limit > expired ? engine->time.limit : expired;
+    uint64_t visible_below = engine->time.limit > expired ? engine->time.limit : expired;
     *waiting = (struct iso_aion_waiting){.transactions = aion_reorder_queue_count(&engine->reorder.queue),
                                          .read.since = UINT64_MAX,
                                          .outcome.since = UINT64_MAX,
                                          .initial.since = UINT64_MAX,
                                          .now = engine->time.now};
     for (uint32_t s = 0; s < engine->shards.count; s++)
-        iso_aion_shard_count_waiting(engine->shards.list[s], bound, waiting);
+        iso_aion_shard_count_waiting(engine->shards.list[s], visible_below, waiting);
 }
 
 void iso_aion_stats(const struct iso_aion *engine, struct iso_aion_stats *stats)

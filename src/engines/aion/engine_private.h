@@ -6,7 +6,7 @@
 #include "aion/budget_state.h"
 #include "aion/dedup.h"
 #include "aion/group_state.h"
-#include "aion/held_state.h"
+#include "aion/deferred_state.h"
 #include "aion/key_cache_state.h"
 #include "aion/reorder_state.h"
 #include "aion/session_state.h"
@@ -39,7 +39,7 @@ struct iso_aion {
     struct aion_group group;
     struct aion_reorder_front reorder;
     struct aion_unknowns unknown;
-    struct aion_holding held;
+    struct aion_holding deferred;
     struct aion_dedup dedup;
     struct aion_sessions sessions;
     struct aion_accesses accesses;
@@ -167,8 +167,8 @@ void aion_session_empty(struct iso_aion *engine, struct aion_session *session); 
 bool aion_session_judge(struct iso_aion *engine, struct aion_session *session, struct aion_member *member,
                         const struct aion_member *latest);
 bool aion_is_larger(const struct iso_aion *engine, const struct aion_member *member, const struct aion_member *other);
-struct aion_place aion_session_place(const struct iso_aion *engine, const struct aion_run *run, uint64_t sno,
-                                     uint32_t number);
+struct aion_place aion_session_place(const struct iso_aion *engine, const struct aion_sorted_chunks *sorted_chunks,
+                                     uint64_t sno, uint32_t number);
 void aion_session_lose(const struct iso_aion *engine, struct aion_session *session, uint64_t sno, uint64_t cts);
 void aion_session_doubt(struct iso_aion *engine, struct aion_session *session, const struct aion_entrant *entrant,
                         bool in_order);
@@ -181,7 +181,7 @@ void aion_disorder_trim(struct iso_aion *engine, struct aion_session *session);
 void aion_disorder_empty(struct iso_aion *engine, struct aion_session *session);
 
 /* engine.c: the shards, all at once. What waits goes up to cts `until`, and what started at or below `start`. */
-void aion_run_batches(struct iso_aion *engine, bool emit);
+void aion_sorted_chunks_batches(struct iso_aion *engine, bool emit);
 void aion_keep_batches(struct iso_aion *engine);
 void aion_let_go(struct iso_aion *engine, uint64_t until, bool emit);
 

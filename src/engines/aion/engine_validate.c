@@ -1,6 +1,6 @@
 /* Whether the engine is what its files take it for: run in builds that validate (ISO_VALIDATE), after each call. What it
  * costs is kept below a share of the calls' own, however much there is. */
-#include "aion/held.h"
+#include "aion/deferred.h"
 
 #ifdef ISO_VALIDATE
 #include <assert.h>
@@ -14,12 +14,12 @@ static void validate_members(const struct iso_aion *engine, const struct aion_se
 {
     const struct aion_sessions *sessions = &engine->sessions;
     const struct aion_entry *entry;
-    struct aion_place place = aion_run_begin();
+    struct aion_place place = aion_sorted_chunks_begin();
     uint64_t largest = 0;
-    aion_run_validate(&sessions->pool, &session->members);
+    aion_sorted_chunks_validate(&sessions->pool, &session->members);
     assert(!session->disorder || !session->members.count);
-    for (; (entry = aion_run_get(&sessions->pool, &session->members, place));
-         aion_run_next(&sessions->pool, &session->members, &place)) {
+    for (; (entry = aion_sorted_chunks_get(&sessions->pool, &session->members, place));
+         aion_sorted_chunks_next(&sessions->pool, &session->members, &place)) {
         assert(entry->transaction < sessions->members.count && entry->detail < sessions->members.count);
         assert(entry->start >= largest); /* the largest cts up to here */
         assert(entry->start == sessions->members.list[entry->detail].cts);
@@ -93,7 +93,7 @@ void aion_engine_validate(struct iso_aion *engine)
     validate_sessions(engine);
     validate_dedup(&engine->dedup);
     validate_unknown(&engine->unknown);
-    aion_held_validate(&engine->held);
+    aion_deferred_validate(&engine->deferred);
     aion_reorder_queue_validate(&engine->reorder.queue);
     for (uint32_t s = 0; s < engine->shards.count; s++)
         aion_shard_validate(engine->shards.list[s]);

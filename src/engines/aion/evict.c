@@ -102,8 +102,8 @@ static bool is_referred_to(struct iso_aion_shard *shard, struct aion_key *key)
     if (!key->cold)
         return false;
     const struct aion_cold *cold = &shard->cold.list[key->cold];
-    return cold->first_pending || cold->idle.count || aion_keeps_crowd(shard, key) ||
-           (cold->nonversions.count && aion_is_unknown(aion_run_last(&shard->pool, &cold->nonversions)));
+    return cold->first_pending || cold->idle.count || aion_keeps_overlap_count(shard, key) ||
+           (cold->nonversions.count && aion_is_unknown(aion_sorted_chunks_last(&shard->pool, &cold->nonversions)));
 }
 
 /* ---- who goes ---- */
@@ -134,11 +134,13 @@ void aion_entry_forget(struct iso_aion_shard *shard, const struct aion_key *key,
     aion_transaction_drop(shard, version->transaction);
 }
 
-static void empty_run(struct iso_aion_shard *shard, struct aion_key *key, struct aion_run *run, bool nonversions)
+static void empty_sorted_chunks(struct iso_aion_shard *shard, struct aion_key *key,
+                                struct aion_sorted_chunks *sorted_chunks, bool nonversions)
 {
-    struct aion_place place = aion_run_begin();
+    struct aion_place place = aion_sorted_chunks_begin();
     const struct aion_entry *entry;
-    for (; (entry = aion_run_get(&shard->pool, run, place)); aion_run_next(&shard->pool, run, &place)) {
+    for (; (entry = aion_sorted_chunks_get(&shard->pool, sorted_chunks, place));
+         aion_sorted_chunks_next(&shard->pool, sorted_chunks, &place)) {
         if (nonversions) {
             aion_values_drop(&shard->values, entry->value);
             aion_transaction_drop(shard, entry->transaction);
@@ -146,17 +148,17 @@ static void empty_run(struct iso_aion_shard *shard, struct aion_key *key, struct
             aion_entry_forget(shard, key, entry);
         }
     }
-    aion_run_drop(&shard->pool, run, run->count);
+    aion_sorted_chunks_drop(&shard->pool, sorted_chunks, sorted_chunks->count);
 }
 
 static void forget_key(struct iso_aion_shard *shard, struct aion_key *key)
 {
     shard->stats.versions -= key->versions.count;
-    empty_run(shard, key, &key->versions, false);
+    empty_sorted_chunks(shard, key, &key->versions, false);
     if (key->cold) {
         struct aion_cold *cold = &shard->cold.list[key->cold];
-        empty_run(shard, key, &cold->nonversions, true);
-        aion_run_release(&shard->pool, &cold->pages);
+        empty_sorted_chunks(shard, key, &cold->nonversions, true);
+        aion_sorted_chunks_release(&shard->pool, &cold->pages);
         if (cold->base != ISO_ABSENT)
             aion_value_drop(shard, key, cold->base);
         if (cold->initial != shard->keys.initial)
@@ -170,9 +172,9 @@ static void evict_key(struct iso_aion_shard *shard, struct aion_key *key)
 {
     if (key->flags & AION_KEY_PAGED)
         aion_pages_trim(shard, key);
-    bool asked = key->flags & AION_KEY_ASKED && !shard->paging.eager;
+    bool asked = key->flags & AION_KEY_QUERY && !shard->paging.eager;
     if (asked)
-        key->flags -= AION_KEY_ASKED_ONCE;
+        key->flags -= AION_KEY_QUERY_ONCE;
     bool stays = asked || is_referred_to(shard, key);
     if (!(key->flags & AION_KEY_FREE))
         aion_page_out(shard, key);
@@ -191,35 +193,35 @@ enum { FETCH_STRIDE = 6, FETCH_VERSIONS = 5 };
 static const struct aion_key *key_going(const struct iso_aion_shard *shard, uint32_t number)
 {
     const struct aion_key *key = &shard->keys.list[number < shard->keys.count ? number : 0];
-    bool stays = key->flags & (AION_KEY_FREE | AION_KEY_PINNED | AION_KEY_ALONE | AION_KEY_ASKED);
+    bool stays = key->flags & (AION_KEY_FREE | AION_KEY_PINNED | AION_KEY_ALONE | AION_KEY_QUERY);
     return (stays && key->versions.count < FETCH_VERSIONS) || !key->versions.at ? NULL : key;
 }
 
 /* What the first versions of a run name. */
-ISO_FETCH fetch_named(const struct iso_aion_shard *shard, const struct aion_run *run, bool leaving)
+ISO_FETCH fetch_named(const struct iso_aion_shard *shard, const struct aion_sorted_chunks *sorted_chunks, bool leaving)
 {
     uint32_t count;
-    const struct aion_entry *versions = aion_run_chunk(&shard->pool, run, 0, &count);
+    const struct aion_entry *versions = aion_sorted_chunks_chunk(&shard->pool, sorted_chunks, 0, &count);
     aion_fetch_versions(shard, versions, count < FETCH_VERSIONS ? count : FETCH_VERSIONS, leaving);
 }
 
 /* A key, its first versions, what those name, and the texts and slots of that: each when what leads there has come. */
-ISO_FETCH fetch_going(const struct iso_aion_shard *shard, uint32_t hand)
+ISO_FETCH fetch_going(const struct iso_aion_shard *shard, uint32_t clock_hand)
 {
     const struct aion_key *key;
-    uint32_t at = hand + 4 * FETCH_STRIDE;
+    uint32_t at = clock_hand + 4 * FETCH_STRIDE;
     __builtin_prefetch(&shard->keys.list[at < shard->keys.count ? at : 0], 1);
-    if ((key = key_going(shard, hand + 3 * FETCH_STRIDE))) {
+    if ((key = key_going(shard, clock_hand + 3 * FETCH_STRIDE))) {
         __builtin_prefetch(aion_pool_at(&shard->pool, key->versions.at), 1);
         aion_values_fetch_entry(&shard->values, key->atom);
     }
-    if ((key = key_going(shard, hand + 2 * FETCH_STRIDE)) && aion_run_chunks(&key->versions) <= 1 &&
+    if ((key = key_going(shard, clock_hand + 2 * FETCH_STRIDE)) && aion_sorted_chunks_chunks(&key->versions) <= 1 &&
         !aion_key_is_list(key)) {
         fetch_named(shard, &key->versions, false);
         aion_values_fetch_leave(&shard->values, key->atom);
         iso_index_fetch(&shard->keys.index, aion_value_hash(&shard->values, key->atom));
     }
-    if ((key = key_going(shard, hand + FETCH_STRIDE)) && aion_run_chunks(&key->versions) <= 1 &&
+    if ((key = key_going(shard, clock_hand + FETCH_STRIDE)) && aion_sorted_chunks_chunks(&key->versions) <= 1 &&
         !aion_key_is_list(key)) {
         fetch_named(shard, &key->versions, true);
         iso_spill_fetch(shard->paging.store, aion_key_digest(shard, key));
@@ -248,9 +250,10 @@ void iso_aion_shard_evict(struct iso_aion_shard *shard, uint64_t bytes)
     for (uint64_t left = ROUNDS * (uint64_t)shard->keys.count; left && shard->paging.failure.status == ISO_OK; left--) {
         if (iso_aion_shard_key_bytes(shard) <= goal)
             break;
-        shard->paging.evict_hand = shard->paging.evict_hand + 1 < shard->keys.count ? shard->paging.evict_hand + 1 : 0;
-        fetch_going(shard, shard->paging.evict_hand);
-        evict_key(shard, &shard->keys.list[shard->paging.evict_hand]);
+        shard->paging.evict_clock_hand =
+            shard->paging.evict_clock_hand + 1 < shard->keys.count ? shard->paging.evict_clock_hand + 1 : 0;
+        fetch_going(shard, shard->paging.evict_clock_hand);
+        evict_key(shard, &shard->keys.list[shard->paging.evict_clock_hand]);
     }
     shard->time.thorough = false;
     aion_values_shrink(&shard->values, shard->paging.eager);

@@ -16,7 +16,7 @@
 /* LOOK: transactions between two looks; STEPS: at most so many at one time; SHARE: of the limit, for the engine whatever
  * there is beside it; FREE: of the limit, for what comes between two looks; KEYS: of the limit, for keys; BESIDE: what
  * else may have so much of it also where the process is full. */
-enum { LOOK = 1024, STEPS = 70, SHARE = 3, FREE = 10, KEYS = 8, BESIDE = 4 };
+enum { VERSION_QUERY = 1024, STEPS = 70, SHARE = 3, FREE = 10, KEYS = 8, BESIDE = 4 };
 
 static uint64_t less(uint64_t left, uint64_t right)
 {
@@ -51,7 +51,7 @@ static uint64_t bytes_beside_keys(const struct iso_aion *engine)
     uint64_t with_keys = 0, bytes = own_bytes(engine);
     for (uint32_t s = 0; s < engine->shards.count; s++)
         with_keys += iso_aion_shard_key_bytes(engine->shards.list[s]);
-    if (engine->dedup.used + 2 * LOOK >= engine->dedup.mask / 4 * 3) /* a larger one stands beside it then */
+    if (engine->dedup.used + 2 * VERSION_QUERY >= engine->dedup.mask / 4 * 3) /* a larger one stands beside it then */
         bytes += 2 * dedup_bytes(engine);
     return less(bytes, with_keys);
 }
@@ -115,7 +115,7 @@ static bool close_early(struct iso_aion *engine)
 {
     uint64_t from = reached(engine), to = middle(engine);
     from = engine->time.recent.earliest > from ? engine->time.recent.earliest : from;
-    if (to <= from || engine->time.recent.count < LOOK)
+    if (to <= from || engine->time.recent.count < VERSION_QUERY)
         return false;
     engine->time.limit = from + (to - from + 1) / 2;
     engine->stats.closed_early = engine->time.limit;
@@ -151,7 +151,7 @@ static void trim_to_floor(struct iso_aion *engine)
 
 void aion_fit_now_and_then(struct iso_aion *engine)
 {
-    if (engine->group.number - engine->budget.fitted >= LOOK)
+    if (engine->group.number - engine->budget.fitted >= VERSION_QUERY)
         aion_fit(engine);
 }
 

@@ -1,7 +1,7 @@
 /* One transaction: may it be taken at all, and what can be judged of it alone or in its session. */
 #include <stdio.h>
 
-#include "aion/held.h"
+#include "aion/deferred.h"
 #include "history/moment.h"
 
 /* ---- what may be taken ---- */
@@ -158,7 +158,7 @@ static void check_timestamps(const struct aion_taking *taking)
     uint32_t snapshot_violation =
         t < taking->cache->snapshot_violation_count ? taking->cache->snapshot_violation[t] : ISO_NONE;
     /* A snapshot at the place of the commit in the log would show it. */
-    uint64_t latest = times->cts - (engine->held.gaps.is_on && !times->point && times->cts);
+    uint64_t latest = times->cts - (engine->deferred.snapshot_boundaries.is_on && !times->point && times->cts);
     if (flags & ISO_OWN_TIMES && (flags & ISO_HAS_STS || !aion_needs_start(engine)))
         engine->stats.per_operation = true;
     if (!(flags & ISO_HAS_STS) && snapshot_violation == ISO_NONE)
@@ -214,9 +214,9 @@ static void judge_alone(const struct aion_taking *taking, const struct aion_acce
     else
         note_snapshot_order(taking);
     bool has_session = engine->options.session_order && session != ISO_NONE && !foreign &&
-                       (!aion_holds(engine) || engine->held.level == ISO_RC);
+                       (!aion_holds(engine) || engine->deferred.level == ISO_RC);
     if (aion_holds(engine))
-        aion_held_add(taking, accepted);
+        aion_deferred_add(taking, accepted);
     struct aion_entrant entrant = {.sno = accepted->sno, .number = accepted->number};
     if (has_session) {
         entrant.session = aion_cached_session(engine, taking->cache, session);

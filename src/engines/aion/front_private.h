@@ -12,13 +12,13 @@ struct aion_taking {
     struct aion_times times;
     uint64_t arrival;
     bool plain; /* every operation reads or writes a register, at the transaction's times, and no key twice */
-    enum { AION_TAKE_ALL, AION_TAKE_WRITES, AION_TAKE_READS } what; /* held.h: its reads come later, or now */
+    enum { AION_TAKE_ALL, AION_TAKE_WRITES, AION_TAKE_READS } what; /* deferred.h: its reads come later, or now */
 };
 
 /* Whether reads need a start to be judged by. */
 static inline bool aion_needs_start(const struct iso_aion *engine)
 {
-    return !iso_aion_needs_no_start(engine->held.level);
+    return !iso_aion_needs_no_start(engine->deferred.level);
 }
 
 /* Of a committed transaction: nothing is known of it but its versions. */
@@ -33,4 +33,4 @@ void aion_access_operations(const struct aion_taking *taking);
 /* The same for one that was held: its external reads, into the engine's `held.reads`; and one of them that no choice
  * explains, as a step (`is_group`: its key has several). */
 void aion_access_reads(const struct aion_taking *taking);
-void aion_access_accused(const struct aion_taking *taking, const struct aion_held_read *read, bool is_group);
+void aion_access_flagged(const struct aion_taking *taking, const struct aion_deferred_read *read, bool is_group);

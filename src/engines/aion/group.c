@@ -67,7 +67,7 @@ static void take_batch(struct iso_aion *engine, uint32_t batch, uint64_t until)
         if (group->waits)
             aion_keep_batches(engine);
         else
-            aion_run_batches(engine, false);
+            aion_sorted_chunks_batches(engine, false);
     }
     group->unreported += group->count;
     group->count = 0;
@@ -86,7 +86,7 @@ static void end_batch(struct iso_aion *engine, bool emit)
         aion_reorder_queue_merge(&engine->reorder.queue);
         aion_let_go(engine, until, emit);
     } else {
-        aion_run_batches(engine, emit);
+        aion_sorted_chunks_batches(engine, emit);
     }
     group->waits = false;
     aion_spill(engine);

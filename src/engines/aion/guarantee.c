@@ -1,6 +1,6 @@
 /* Of whom a session's reads have to know: ryw, its own earlier writers; mr, the writers of what it has read
  * (docs/semantics.md). Members come in the session's order. */
-#include "aion/held.h"
+#include "aion/deferred.h"
 
 #include <string.h>
 
@@ -9,13 +9,13 @@
 
 struct knowledge {
     struct iso_aion *engine;
-    const struct aion_held_session *session;
+    const struct aion_deferred_session *session;
     bool by_guess;
 };
 
 /* ---- what is known ---- */
 
-static uint32_t place_of(const struct aion_held_session *session, uint64_t cts)
+static uint32_t place_of(const struct aion_deferred_session *session, uint64_t cts)
 {
     uint32_t low = 0, high = session->known_count;
     ISO_BISECT(low, high, middle, session->known[middle].cts < cts);
@@ -23,8 +23,8 @@ static uint32_t place_of(const struct aion_held_session *session, uint64_t cts)
 }
 
 /* The entry of a writer, or where it would stand. */
-static bool find_known(struct iso_aion *engine, const struct aion_held_session *session, const struct iso_atoms *atoms,
-                       iso_atom tid, uint64_t cts, uint32_t *at)
+static bool find_known(struct iso_aion *engine, const struct aion_deferred_session *session,
+                       const struct iso_atoms *atoms, iso_atom tid, uint64_t cts, uint32_t *at)
 {
     for (*at = place_of(session, cts); *at < session->known_count && session->known[*at].cts == cts; ++*at) {
         if (aion_atoms_same(&engine->values.atoms, session->known[*at].tid, atoms, tid))
@@ -33,7 +33,7 @@ static bool find_known(struct iso_aion *engine, const struct aion_held_session *
     return false;
 }
 
-static void add_known(struct iso_aion *engine, struct aion_held_session *session, const struct iso_atoms *atoms,
+static void add_known(struct iso_aion *engine, struct aion_deferred_session *session, const struct iso_atoms *atoms,
                       iso_atom tid, uint64_t cts, bool is_guess)
 {
     uint32_t at;
@@ -49,7 +49,7 @@ static void add_known(struct iso_aion *engine, struct aion_held_session *session
     session->known_count++;
 }
 
-void aion_forget_known(struct iso_aion *engine, struct aion_held_session *session, uint64_t floor)
+void aion_forget_known(struct iso_aion *engine, struct aion_deferred_session *session, uint64_t floor)
 {
     uint32_t count = place_of(session, floor);
     if (!count)
@@ -61,9 +61,10 @@ void aion_forget_known(struct iso_aion *engine, struct aion_held_session *sessio
     session->forgotten = floor;
 }
 
-void aion_know_writer(struct iso_aion *engine, struct aion_held_session *session, const struct aion_held_member *writer)
+void aion_know_writer(struct iso_aion *engine, struct aion_deferred_session *session,
+                      const struct aion_deferred_member *writer)
 {
-    if (engine->held.level == ISO_RYW)
+    if (engine->deferred.level == ISO_RYW)
         add_known(engine, session, &engine->values.atoms, writer->tid, writer->times.cts, false);
 }
 
@@ -77,7 +78,7 @@ static bool knows(void *context, const struct iso_atoms *atoms, iso_atom tid, ui
 
 static uint64_t horizon_of(const struct knowledge *knowledge)
 {
-    const struct aion_held_session *session = knowledge->session;
+    const struct aion_deferred_session *session = knowledge->session;
     uint32_t at = session->known_count;
     while (at && !knowledge->by_guess && session->known[at - 1].is_guess)
         at--;
@@ -86,13 +87,14 @@ static uint64_t horizon_of(const struct knowledge *knowledge)
 
 /* ---- a read ---- */
 
-static uint64_t required(struct knowledge *knowledge, const struct aion_asked *look, uint64_t than, bool *lost,
+static uint64_t required(struct knowledge *knowledge, const struct aion_query *version_query, uint64_t than, bool *lost,
                          uint16_t *newer)
 {
     uint64_t horizon = horizon_of(knowledge);
     if (knowledge->session->forgotten > horizon)
         horizon = knowledge->session->forgotten;
-    return aion_newest_known(look, than, horizon, knowledge->session->forgotten, knows, knowledge, lost, newer);
+    return aion_newest_known(version_query, than, horizon, knowledge->session->forgotten, knows, knowledge, lost,
+                             newer);
 }
 
 /* Of whom it is taken to be, and whether nobody else could be meant. */
@@ -111,53 +113,53 @@ static struct meant meant_by(const struct aion_source *source, uint64_t limit)
     return meant;
 }
 
-static struct meant judge_read(struct knowledge *knowledge, const struct aion_held_member *member,
-                               struct aion_held_read *read, const struct aion_asked *look, uint64_t limit,
+static struct meant judge_read(struct knowledge *knowledge, const struct aion_deferred_member *member,
+                               struct aion_deferred_read *read, const struct aion_query *version_query, uint64_t limit,
                                bool is_complete)
 {
     struct aion_source source;
     bool lost = false;
     uint16_t newer, other;
-    aion_find_source(look, aion_above(member->times.sts), limit, &source);
+    aion_find_source(version_query, aion_above(member->times.sts), limit, &source);
     struct meant meant = meant_by(&source, limit);
     knowledge->by_guess = false;
-    uint64_t newest = required(knowledge, look, source.newest_cts, &lost, &newer);
+    uint64_t newest = required(knowledge, version_query, source.newest_cts, &lost, &newer);
     bool is_gone = !source.count && source.is_lost; /* then it may have the cts of the first that is kept */
     if (is_gone ? newest > source.kept_from : newest || !source.count) {
-        read->outcome = is_complete ? AION_HELD_WRONG : AION_HELD_LOST;
-        read->look = newest;
+        read->outcome = is_complete ? AION_DEFERRED_WRONG : AION_DEFERRED_LOST;
+        read->version_query = newest;
         read->newer = newest ? newer : 0;
         read->before = limit;
         return meant;
     }
     if (lost || !source.count) {
-        read->outcome = AION_HELD_LOST;
+        read->outcome = AION_DEFERRED_LOST;
         return meant;
     }
     knowledge->by_guess = true;
-    read->outcome =
-        meant.is_tied || required(knowledge, look, meant.cts, &lost, &other) ? AION_HELD_UNSURE : AION_HELD_RIGHT;
+    read->outcome = meant.is_tied || required(knowledge, version_query, meant.cts, &lost, &other) ? AION_DEFERRED_UNSURE
+                                                                                                  : AION_DEFERRED_RIGHT;
     read->reason = meant.is_tied ? ISO_UNJUDGED_VERSION_ORDER : ISO_UNJUDGED_REPEATED_VALUE;
     return meant;
 }
 
-void aion_judge_guarantee(struct iso_aion *engine, struct aion_held_session *session,
-                          const struct aion_held_member *member, uint64_t limit, bool is_complete)
+void aion_judge_guarantee(struct iso_aion *engine, struct aion_deferred_session *session,
+                          const struct aion_deferred_member *member, uint64_t limit, bool is_complete)
 {
     struct knowledge knowledge = {engine, session, false};
-    struct aion_held_reads *reads = &engine->held.reads;
-    struct aion_asked *looks = iso_allocate(((size_t)reads->count + 1) * sizeof *looks);
+    struct aion_deferred_reads *reads = &engine->deferred.reads;
+    struct aion_query *looks = iso_allocate(((size_t)reads->count + 1) * sizeof *looks);
     struct meant *meant = iso_allocate(((size_t)reads->count + 1) * sizeof *meant);
     for (uint32_t i = 0; i < reads->count; i++) {
-        aion_held_look(engine, member, &reads->list[i], &looks[i]);
+        aion_deferred_version_query(engine, member, &reads->list[i], &looks[i]);
         meant[i] = judge_read(&knowledge, member, &reads->list[i], &looks[i], limit, is_complete);
-        aion_held_soften(engine, &reads->list[i], &looks[i]);
+        aion_deferred_soften(engine, &reads->list[i], &looks[i]);
     }
     for (uint32_t i = 0; i < reads->count; i++) {
-        if (engine->held.level == ISO_MR && meant[i].writer != ISO_NONE && !meant[i].is_tied)
-            add_known(engine, session, iso_aion_shard_atoms(looks[i].shard), aion_look_tid(&looks[i], meant[i].writer),
-                      meant[i].cts - 1, !meant[i].is_certain);
-        aion_look_end(&looks[i]);
+        if (engine->deferred.level == ISO_MR && meant[i].writer != ISO_NONE && !meant[i].is_tied)
+            add_known(engine, session, iso_aion_shard_atoms(looks[i].shard),
+                      aion_version_query_tid(&looks[i], meant[i].writer), meant[i].cts - 1, !meant[i].is_certain);
+        aion_version_query_end(&looks[i]);
     }
     iso_free(looks);
     iso_free(meant);

@@ -68,7 +68,7 @@ uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms
         if (!aion_atoms_same(&shard->values.atoms, shard->keys.list[number].atom, atoms, key))
             continue;
         uint32_t *flags = &shard->keys.list[number].flags;
-        *flags += (*flags & AION_KEY_ASKED) == AION_KEY_ASKED ? 0 : AION_KEY_ASKED_ONCE;
+        *flags += (*flags & AION_KEY_QUERY) == AION_KEY_QUERY ? 0 : AION_KEY_QUERY_ONCE;
         shard->stats.spilt.hits += shard->paging.store != NULL;
         return number;
     }
@@ -117,16 +117,16 @@ void aion_key_free(struct iso_aion_shard *shard, uint32_t number)
 {
     struct aion_key *key = &shard->keys.list[number];
     assert(!key->versions.count && !key->reads.count);
-    aion_run_release(&shard->pool, &key->versions);
-    aion_run_release(&shard->pool, &key->reads);
+    aion_sorted_chunks_release(&shard->pool, &key->versions);
+    aion_sorted_chunks_release(&shard->pool, &key->reads);
     if (key->cold) {
         struct aion_cold *cold = &shard->cold.list[key->cold];
         assert(!cold->first_pending && !cold->nonversions.count);
-        aion_run_release(&shard->pool, &cold->nonversions);
-        aion_run_release(&shard->pool, &cold->idle);
-        aion_crowd_free(cold->crowd);
-        cold->crowd = NULL;
-        aion_run_release(&shard->pool, &cold->value_writers);
+        aion_sorted_chunks_release(&shard->pool, &cold->nonversions);
+        aion_sorted_chunks_release(&shard->pool, &cold->idle);
+        aion_overlap_count_free(cold->overlap_count);
+        cold->overlap_count = NULL;
+        aion_sorted_chunks_release(&shard->pool, &cold->value_writers);
         cold->first_pending = shard->cold.free;
         shard->cold.free = key->cold;
         shard->cold.in_use--;
@@ -181,7 +181,7 @@ void aion_keys_shrink(struct iso_aion_shard *shard)
         shard->keys.list[i].atom = shard->keys.free;
         shard->keys.free = i + 1;
     }
-    shard->keys.hand = shard->paging.evict_hand = 0;
+    shard->keys.clock_hand = shard->paging.evict_clock_hand = 0;
     iso_column_trim(shard->keys.list, shard->keys.capacity * sizeof *shard->keys.list,
                     shard->keys.count * sizeof *shard->keys.list);
 }
@@ -266,28 +266,30 @@ void iso_aion_shard_set_initial(struct iso_aion_shard *shard, uint32_t number, c
     aion_set_initial(shard, number, atoms, value, false);
 }
 
-static uint64_t reads_above(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound)
+static uint64_t reads_above(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t visible_below)
 {
     uint64_t count = 0;
-    struct aion_place place = aion_run_lower(&shard->pool, &key->reads, aion_above(bound));
-    for (; aion_run_get(&shard->pool, &key->reads, place); aion_run_next(&shard->pool, &key->reads, &place))
+    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->reads, aion_above(visible_below));
+    for (; aion_sorted_chunks_get(&shard->pool, &key->reads, place);
+         aion_sorted_chunks_next(&shard->pool, &key->reads, &place))
         count++;
     return count;
 }
 
-void iso_aion_shard_count_waiting(const struct iso_aion_shard *shard, uint64_t bound, struct iso_aion_waiting *waiting)
+void iso_aion_shard_count_waiting(const struct iso_aion_shard *shard, uint64_t visible_below,
+                                  struct iso_aion_waiting *waiting)
 {
     for (uint32_t i = 0; i < shard->keys.count; i++) {
         const struct aion_key *key = &shard->keys.list[i];
-        if (!(key->flags & AION_KEY_FREE) && key->reads.count && key->last_read > bound)
-            waiting->reads += reads_above(shard, key, bound);
+        if (!(key->flags & AION_KEY_FREE) && key->reads.count && key->last_read > visible_below)
+            waiting->reads += reads_above(shard, key, visible_below);
     }
     for (uint32_t i = 0; i < shard->readers.count; i++) {
-        if (shard->readers.list[i].bound <= bound)
+        if (shard->readers.list[i].visible_below <= visible_below)
             continue;
         aion_note_oldest(&waiting->read, &shard->transactions.list[shard->readers.list[i].transaction]);
         break; /* they stand as they arrived */
     }
-    aion_pending_count_waiting(shard, bound, waiting);
+    aion_pending_count_waiting(shard, visible_below, waiting);
     aion_reorder_count_waiting(shard, waiting);
 }

@@ -2,14 +2,14 @@
 #pragma once
 
 #include "base/index.h"
-#include "aion/run.h"
+#include "aion/sorted_chunks.h"
 
 /* A key: one cache line. The newest version stands in it, so that a read of it looks at nothing else. */
 struct aion_key {
     uint64_t newest_time; /* of the newest version; 0 if there is none */
     uint64_t span;        /* the most that a version's time is above its start */
     uint64_t last_read;   /* the largest bound among the open reads */
-    struct aion_run versions, reads;
+    struct aion_sorted_chunks versions, reads;
     uint32_t newest_value; /* of the newest version, or the initial value */
     uint32_t atom;         /* its name, among the values; of a free key: the next free one + 1 */
     uint32_t cold;         /* what few keys have; 0: nothing */
@@ -26,8 +26,8 @@ struct aion_key {
 #define AION_KEY_ALONE 0x400u    /* never evicted: another key of the same digest has the place in the spill file */
 #define AION_KEY_PAGED 0x800u    /* versions older than the first one here are in the spill file, in segments */
 #define AION_KEY_ASSUMED 0x4000u /* its initial value is what a read reported */
-#define AION_KEY_ASKED 0x3000u   /* how often it was asked for again, less how often the hand of evict.c came by */
-#define AION_KEY_ASKED_ONCE 0x1000u
+#define AION_KEY_QUERY 0x3000u   /* how often it was asked for again, less how often the hand of evict.c came by */
+#define AION_KEY_QUERY_ONCE 0x1000u
 
 /* Versions: time = cts, start = ots of the first write + 1 (under a lock: cts), detail = AION_VERSION_ bits;
  * lists: value is a list of the appended elements. Reads: time = bound (versions below it are visible), start
@@ -37,21 +37,22 @@ struct aion_key {
 #define AION_READ_OWN 0x80000000u
 
 struct aion_cold {
-    struct aion_run nonversions; /* writes that are no version: time = when they may go, see aion_unknown_time,
+    struct aion_sorted_chunks
+        nonversions;                 /* writes that are no version: time = when they may go, see aion_unknown_time,
                                   * start = sts + 1 or 0, detail = enum aion_nonversion */
-    uint32_t first_pending;      /* + 1; pending verdicts of the key, chained */
-    uint32_t initial;            /* a register's initial value */
-    uint32_t base;               /* a list's initial elements and those of dropped versions; ISO_ABSENT: none */
-    struct aion_run pages;       /* segments of older versions in the spill file (paging.c) */
-    uint32_t listed;             /* violations that were reported in full (aion_list) */
-    bool crowded;                /* writers are met by counting first (crowd.c) */
-    bool unlisted;               /* pairs of writers were counted that were not listed */
-    struct aion_crowd *crowd;    /* or NULL; made anew where it has not as many as there are versions */
-    struct aion_run
+    uint32_t first_pending;          /* + 1; pending verdicts of the key, chained */
+    uint32_t initial;                /* a register's initial value */
+    uint32_t base;                   /* a list's initial elements and those of dropped versions; ISO_ABSENT: none */
+    struct aion_sorted_chunks pages; /* segments of older versions in the spill file (paging.c) */
+    uint32_t listed;                 /* violations that were reported in full (aion_list) */
+    bool crowded;                    /* writers are met by counting first (overlap_count.c) */
+    bool unlisted;                   /* pairs of writers were counted that were not listed */
+    struct aion_overlap_count *overlap_count; /* or NULL; made anew where it has not as many as there are versions */
+    struct aion_sorted_chunks
         value_writers;       /* who wrote which value; empty until some violation is not listed (value_writers.c) */
     uint32_t pending, stale; /* how many there are; what unknown ones wrote changed so often since all were judged */
-    struct aion_run idle;    /* SER: [time, transaction] of reads that tired, for ties */
-    uint64_t aged;           /* up to here writes of unknown outcome may stand that were forgotten; 0: none */
+    struct aion_sorted_chunks idle; /* SER: [time, transaction] of reads that tired, for ties */
+    uint64_t aged;                  /* up to here writes of unknown outcome may stand that were forgotten; 0: none */
 };
 enum aion_nonversion {
     AION_NONVERSION_ABORTED = 1,
@@ -77,12 +78,12 @@ struct aion_keys {
     struct iso_index index; /* by name */
     struct aion_key *list;
     uint32_t count, capacity, in_use;
-    uint32_t free;    /* + 1 */
-    uint64_t known;   /* in memory or not */
-    uint32_t initial; /* of every register */
-    uint32_t hand;    /* the key that the sweep looks at next */
-    uint64_t work;    /* steps since the last sweep */
-    bool have_cells;  /* some key was a cell's */
+    uint32_t free;       /* + 1 */
+    uint64_t known;      /* in memory or not */
+    uint32_t initial;    /* of every register */
+    uint32_t clock_hand; /* the key that the sweep looks at next */
+    uint64_t work;       /* steps since the last sweep */
+    bool have_cells;     /* some key was a cell's */
 };
 
 /* What few keys have; the first is nobody's. */

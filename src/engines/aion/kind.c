@@ -22,11 +22,11 @@ static void find_nonversion_writers(struct iso_aion_shard *shard, const struct a
 {
     if (!key->cold)
         return;
-    const struct aion_run *nonversions = &shard->cold.list[key->cold].nonversions;
-    struct aion_place place = aion_run_begin();
+    const struct aion_sorted_chunks *nonversions = &shard->cold.list[key->cold].nonversions;
+    struct aion_place place = aion_sorted_chunks_begin();
     const struct aion_entry *nonversion;
-    for (; (nonversion = aion_run_get(&shard->pool, nonversions, place));
-         aion_run_next(&shard->pool, nonversions, &place)) {
+    for (; (nonversion = aion_sorted_chunks_get(&shard->pool, nonversions, place));
+         aion_sorted_chunks_next(&shard->pool, nonversions, &place)) {
         shard->stats.steps++;
         if (nonversion->value != value || aion_is_same(shard, nonversion->transaction, reader))
             continue;
@@ -42,14 +42,14 @@ static void find_nonversion_writers(struct iso_aion_shard *shard, const struct a
 static void find_version_writers(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
                                  const struct aion_observed *observed, struct aion_value_writers *writers)
 {
-    struct aion_place place = aion_run_begin();
+    struct aion_place place = aion_sorted_chunks_begin();
     const struct aion_entry *version;
-    for (; (version = aion_run_get(&shard->pool, &key->versions, place));
-         aion_run_next(&shard->pool, &key->versions, &place)) {
+    for (; (version = aion_sorted_chunks_get(&shard->pool, &key->versions, place));
+         aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
         shard->stats.steps++;
         if (version->value != observed->value || aion_is_same(shard, version->transaction, reader))
             continue;
-        if (version->time < aion_last_bound(shard, observed))
+        if (version->time < aion_last_visible_below(shard, observed))
             writers->visible = version->transaction;
         else if (writers->future == ISO_NONE)
             writers->future = version->transaction;
@@ -146,10 +146,10 @@ static void gather_cold(const struct iso_aion_shard *shard, const struct aion_ke
     const struct aion_list *base = list_of(shard, cold->base);
     for (uint32_t i = 0; base && i < base->count; i++)
         add_source(shard, sources, base->elements[i], ISO_NONE, INITIAL);
-    struct aion_place place = aion_run_begin();
+    struct aion_place place = aion_sorted_chunks_begin();
     const struct aion_entry *nonversion;
-    for (; (nonversion = aion_run_get(&shard->pool, &cold->nonversions, place));
-         aion_run_next(&shard->pool, &cold->nonversions, &place)) {
+    for (; (nonversion = aion_sorted_chunks_get(&shard->pool, &cold->nonversions, place));
+         aion_sorted_chunks_next(&shard->pool, &cold->nonversions, &place)) {
         if (!aion_is_same(shard, nonversion->transaction, reader) && nonversion->detail != AION_NONVERSION_INTERMEDIATE)
             add_source(shard, sources, nonversion->value, nonversion->transaction,
                        nonversion->detail == AION_NONVERSION_ABORTED ? ABORTED : UNKNOWN);
@@ -157,17 +157,17 @@ static void gather_cold(const struct iso_aion_shard *shard, const struct aion_ke
 }
 
 static void gather_sources(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
-                           uint64_t bound, struct sources *sources)
+                           uint64_t visible_below, struct sources *sources)
 {
     gather_cold(shard, key, reader, sources);
-    struct aion_place place = aion_run_begin();
+    struct aion_place place = aion_sorted_chunks_begin();
     const struct aion_entry *version;
-    for (; (version = aion_run_get(&shard->pool, &key->versions, place));
-         aion_run_next(&shard->pool, &key->versions, &place)) {
+    for (; (version = aion_sorted_chunks_get(&shard->pool, &key->versions, place));
+         aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
         const struct aion_list *list = list_of(shard, version->value);
         for (uint32_t i = 0; list && !aion_is_same(shard, version->transaction, reader) && i < list->count; i++)
             add_source(shard, sources, list->elements[i], version->transaction,
-                       version->time < bound ? VISIBLE : FUTURE);
+                       version->time < visible_below ? VISIBLE : FUTURE);
     }
     /* an element that only the reader appended was appended by nobody else */
 }
@@ -198,10 +198,10 @@ static uint32_t find_intermediate(const struct iso_aion_shard *shard, const stru
                                   const struct aion_list *read)
 {
     uint32_t found = ISO_NONE, found_at = UINT32_MAX;
-    struct aion_place place = aion_run_begin();
+    struct aion_place place = aion_sorted_chunks_begin();
     const struct aion_entry *version;
-    for (; (version = aion_run_get(&shard->pool, &key->versions, place));
-         aion_run_next(&shard->pool, &key->versions, &place)) {
+    for (; (version = aion_sorted_chunks_get(&shard->pool, &key->versions, place));
+         aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
         const struct aion_list *appended = list_of(shard, version->value);
         if (!appended || appended->count < 2 || aion_is_same(shard, version->transaction, reader) ||
             !is_read_in_part(read, appended))
@@ -226,7 +226,7 @@ static enum iso_violation_kind explain_list(const struct iso_aion_shard *shard, 
     *actual = ISO_NONE;
     if (!read || !read->count)
         return ISO_ABSENT_READ;
-    gather_sources(shard, key, reader, aion_last_bound(shard, observed), &sources);
+    gather_sources(shard, key, reader, aion_last_visible_below(shard, observed), &sources);
     for (uint32_t i = 0; i < read->count && kind == ISO_STALE; i++) {
         struct source source = find_source(&sources, read->elements[i]);
         if (source.class == ABORTED || source.class == UNKNOWN || source.class == NOWHERE) {

@@ -95,18 +95,18 @@ void aion_list_fold(struct iso_aion_shard *shard, struct aion_key *key, struct a
 /* ---- the frontier ---- */
 
 /* The newest version below `bound` that is not `own`'s. */
-struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
+struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t visible_below,
                                 uint32_t own)
 {
     struct aion_near near;
     if (!key->versions.count)
         return NULL;
-    if (aion_run_near(&shard->pool, &key->versions, bound, &near) && near.index &&
+    if (aion_sorted_chunks_near(&shard->pool, &key->versions, visible_below, &near) && near.index &&
         near.entries[near.index - 1].transaction != own)
         return &near.entries[near.index - 1];
-    struct aion_place place = aion_run_lower(&shard->pool, &key->versions, bound);
-    while (aion_run_before(&shard->pool, &key->versions, &place)) {
-        struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, place);
+    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->versions, visible_below);
+    while (aion_sorted_chunks_before(&shard->pool, &key->versions, &place)) {
+        struct aion_entry *version = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
         if (version->transaction != own)
             return version;
     }
@@ -118,12 +118,13 @@ const struct aion_entry *aion_required(const struct iso_aion_shard *shard, const
                                        const struct aion_observed *observed, uint32_t own)
 {
     struct aion_place place;
-    const struct aion_entry *version = aion_visible(shard, key, observed->bound, own);
+    const struct aion_entry *version = aion_visible(shard, key, observed->visible_below, own);
     if (shard->options.holds == ISO_SI || !observed->newer)
         return version;
-    place = aion_run_lower(&shard->pool, &key->versions, observed->bound);
-    for (uint32_t left = observed->newer + 1u; left && aion_run_before(&shard->pool, &key->versions, &place);) {
-        version = aion_run_get(&shard->pool, &key->versions, place);
+    place = aion_sorted_chunks_lower(&shard->pool, &key->versions, observed->visible_below);
+    for (uint32_t left = observed->newer + 1u;
+         left && aion_sorted_chunks_before(&shard->pool, &key->versions, &place);) {
+        version = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
         left -= version->transaction != own;
     }
     return version;
@@ -148,7 +149,7 @@ struct layers {
     const struct iso_aion_shard *shard;
     const struct aion_key *key;
     struct aion_place place;
-    uint64_t bound;
+    uint64_t visible_below;
     const struct aion_entry *last; /* NULL: the bound decides */
     bool done;
 };
@@ -156,7 +157,7 @@ struct layers {
 static struct layers layers_of(const struct iso_aion_shard *shard, const struct aion_key *key,
                                const struct aion_observed *observed, uint32_t own)
 {
-    struct layers layers = {shard, key, aion_run_begin(), observed->bound, NULL, false};
+    struct layers layers = {shard, key, aion_sorted_chunks_begin(), observed->visible_below, NULL, false};
     if (own != ISO_NONE || observed->newer) {
         layers.last = aion_required(shard, key, observed, own);
         layers.done = !layers.last;
@@ -166,12 +167,12 @@ static struct layers layers_of(const struct iso_aion_shard *shard, const struct 
 
 static const struct aion_entry *next_layer(struct layers *layers)
 {
-    const struct aion_run *versions = &layers->key->versions;
-    const struct aion_entry *version = aion_run_get(&layers->shard->pool, versions, layers->place);
-    if (layers->done || !version || version->time >= layers->bound)
+    const struct aion_sorted_chunks *versions = &layers->key->versions;
+    const struct aion_entry *version = aion_sorted_chunks_get(&layers->shard->pool, versions, layers->place);
+    if (layers->done || !version || version->time >= layers->visible_below)
         return NULL;
     layers->done = version == layers->last;
-    aion_run_next(&layers->shard->pool, versions, &layers->place);
+    aion_sorted_chunks_next(&layers->shard->pool, versions, &layers->place);
     return version;
 }
 
@@ -182,8 +183,8 @@ static enum aion_state compare_list(const struct iso_aion_shard *shard, const st
     const uint32_t *elements = read ? read->elements : NULL;
     uint32_t count = read ? read->count : 0;
     struct layers layers = layers_of(shard, key, observed, own);
-    const struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, aion_run_begin());
-    if ((key->flags & AION_KEY_DROPPED) && (!version || version->time >= observed->bound))
+    const struct aion_entry *version = aion_sorted_chunks_get(&shard->pool, &key->versions, aion_sorted_chunks_begin());
+    if ((key->flags & AION_KEY_DROPPED) && (!version || version->time >= observed->visible_below))
         return AION_UNDECIDED;
     if (key->cold && !take_prefix(shard, shard->cold.list[key->cold].base, &elements, &count))
         return AION_WRONG;
@@ -202,7 +203,7 @@ static uint32_t initial_of(const struct iso_aion_shard *shard, const struct aion
 uint32_t aion_expected(const struct iso_aion_shard *shard, const struct aion_key *key,
                        const struct aion_observed *observed, uint32_t transaction)
 {
-    if (!key->versions.count || (key->newest_time < observed->bound && !observed->own && !observed->newer))
+    if (!key->versions.count || (key->newest_time < observed->visible_below && !observed->own && !observed->newer))
         return key->newest_value;
     const struct aion_entry *version = aion_required(shard, key, observed, observed->own ? transaction : ISO_NONE);
     return version ? version->value : initial_of(shard, key);
@@ -215,7 +216,7 @@ enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key
     if (aion_key_is_list(key))
         return compare_list(shard, key, observed, observed->own ? transaction : ISO_NONE);
     uint32_t expected = key->newest_value;
-    if (key->versions.count && (key->newest_time >= observed->bound || observed->own || observed->newer)) {
+    if (key->versions.count && (key->newest_time >= observed->visible_below || observed->own || observed->newer)) {
         const struct aion_entry *version = aion_required(shard, key, observed, observed->own ? transaction : ISO_NONE);
         if (!version && (key->flags & AION_KEY_DROPPED))
             return AION_UNDECIDED;

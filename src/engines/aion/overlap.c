@@ -9,7 +9,7 @@
 enum { LATEST = 64, LEVELS = 32, WORD = 64 };
 
 struct point {
-    uint64_t opened, time;
+    uint64_t start_bound, time;
 };
 
 /* One bit of each rank, in the order in which the bits above have left the points. */
@@ -83,7 +83,7 @@ static uint32_t rank_of(const struct level *level, uint64_t time)
 static uint32_t begun_by(const struct level *level, uint64_t time)
 {
     uint32_t low = 0, high = level->count;
-    ISO_BISECT(low, high, middle, level->points[middle].opened <= time);
+    ISO_BISECT(low, high, middle, level->points[middle].start_bound <= time);
     return low;
 }
 
@@ -161,7 +161,8 @@ static struct level merge_levels(struct level *left, struct level *right)
     both.points = iso_allocate(both.count * sizeof *both.points);
     both.times = iso_allocate(both.count * sizeof *both.times);
     for (uint32_t i = 0, l = 0, r = 0; i < both.count; i++) {
-        bool from_left = r == right->count || (l < left->count && left->points[l].opened <= right->points[r].opened);
+        bool from_left =
+            r == right->count || (l < left->count && left->points[l].start_bound <= right->points[r].start_bound);
         both.points[i] = from_left ? left->points[l++] : right->points[r++];
     }
     for (uint32_t i = 0, l = 0, r = 0; i < both.count; i++) {
@@ -180,7 +181,7 @@ static struct level sorted_latest(const struct aion_overlaps *overlaps)
     level.times = iso_allocate(level.count * sizeof *level.times);
     for (uint32_t i = 0; i < level.count; i++) { /* insertion: they are few */
         uint32_t at = i;
-        for (; at && level.points[at - 1].opened > overlaps->latest[i].opened; at--)
+        for (; at && level.points[at - 1].start_bound > overlaps->latest[i].start_bound; at--)
             level.points[at] = level.points[at - 1];
         level.points[at] = overlaps->latest[i];
         for (at = i; at && level.times[at - 1] > overlaps->latest[i].time; at--)
@@ -204,26 +205,26 @@ static void put_latest_away(struct aion_overlaps *overlaps)
     overlaps->latest_count = 0;
 }
 
-void aion_overlaps_add(struct aion_overlaps *overlaps, uint64_t opened, uint64_t time, int counts)
+void aion_overlaps_add(struct aion_overlaps *overlaps, uint64_t start_bound, uint64_t time, int counts)
 {
     overlaps->size++;
     if (!counts)
         return;
-    overlaps->latest[overlaps->latest_count++] = (struct point){opened, time};
+    overlaps->latest[overlaps->latest_count++] = (struct point){start_bound, time};
     if (overlaps->latest_count == LATEST)
         put_latest_away(overlaps);
 }
 
-uint64_t aion_overlaps_count(const struct aion_overlaps *overlaps, uint64_t opened, uint64_t time, uint64_t from,
+uint64_t aion_overlaps_count(const struct aion_overlaps *overlaps, uint64_t start_bound, uint64_t time, uint64_t from,
                              uint64_t to)
 {
     uint64_t found = 0;
-    from = from > opened ? from : opened;
+    from = from > start_bound ? from : start_bound;
     if (from > to)
         return 0;
     for (uint32_t i = 0; i < overlaps->latest_count; i++) {
         const struct point *latest = &overlaps->latest[i];
-        found += latest->opened <= time && latest->time >= from && latest->time <= to;
+        found += latest->start_bound <= time && latest->time >= from && latest->time <= to;
     }
     *overlaps->steps += overlaps->latest_count;
     for (uint32_t i = 0; i < overlaps->level_count; i++) {

@@ -23,10 +23,10 @@ static uint64_t digest_of(const struct iso_aion_shard *shard, const struct aion_
  * first one's is any: below it may stand those of segments that expire. */
 static bool next_serial(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t time, uint32_t *serial)
 {
-    const struct aion_run *pages = &shard->cold.list[key->cold].pages;
+    const struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
     const uint8_t *record = NULL;
     uint32_t size;
-    *serial = pages->count ? aion_run_last(&shard->pool, pages)->detail : (uint32_t)(aion_mix(time) >> 43);
+    *serial = pages->count ? aion_sorted_chunks_last(&shard->pool, pages)->detail : (uint32_t)(aion_mix(time) >> 43);
     do {
         ++*serial;
         if (iso_spill_get(shard->paging.store, digest_of(shard, key, *serial), &record, &size,
@@ -43,16 +43,18 @@ enum { LEAST = 3 };
  * but two. */
 static uint32_t count_old(const struct iso_aion_shard *shard, const struct aion_key *key)
 {
-    uint32_t chunks = aion_run_chunks(&key->versions), least = shard->paging.eager ? 3 : LEAST + 2, count, old = 0;
+    uint32_t chunks = aion_sorted_chunks_chunks(&key->versions), least = shard->paging.eager ? 3 : LEAST + 2, count,
+             old = 0;
     const struct aion_cold *cold = key->cold ? &shard->cold.list[key->cold] : NULL;
     bool asked = cold && (cold->aged || cold->value_writers.at); /* reads of it look for who wrote a value */
-    if (aion_key_is_list(key) || asked || aion_keeps_crowd(shard, key) || key->versions.count < least)
+    if (aion_key_is_list(key) || asked || aion_keeps_overlap_count(shard, key) || key->versions.count < least)
         return 0;
-    const struct aion_entry *versions = aion_run_chunk(&shard->pool, &key->versions, chunks < 2 ? 0 : 1, &count);
+    const struct aion_entry *versions =
+        aion_sorted_chunks_chunk(&shard->pool, &key->versions, chunks < 2 ? 0 : 1, &count);
     if (chunks >= 2 && (count < 2 || versions[1].time >= shard->time.passed))
         return 0;
     if (chunks >= 2) {
-        aion_run_chunk(&shard->pool, &key->versions, 0, &count);
+        aion_sorted_chunks_chunk(&shard->pool, &key->versions, 0, &count);
         return count;
     }
     while (old < count && versions[old].time < shard->time.passed)
@@ -65,13 +67,14 @@ static bool store_versions(struct iso_aion_shard *shard, struct aion_key *key, u
 {
     uint32_t all, serial;
     aion_cold_of(shard, key);
-    const struct aion_entry *versions = aion_run_chunk(&shard->pool, &key->versions, 0, &all);
+    const struct aion_entry *versions = aion_sorted_chunks_chunk(&shard->pool, &key->versions, 0, &all);
     if (!next_serial(shard, key, versions->time, &serial))
         return false;
     aion_fetch_versions(shard, versions, count, false);
     aion_fetch_versions(shard, versions, count, true);
     struct aion_entry cut = {.time = versions->time, .start = versions->time, .detail = serial};
-    uint64_t behind = count < all ? versions[count].time : aion_run_chunk(&shard->pool, &key->versions, 1, &all)->time;
+    uint64_t behind =
+        count < all ? versions[count].time : aion_sorted_chunks_chunk(&shard->pool, &key->versions, 1, &all)->time;
     struct iso_spill_record record =
         aion_segment_write(shard, key, serial, versions, count, behind, &shard->paging.record);
     if (shard->paging.record.size > iso_spill_most(shard->paging.store) ||
@@ -80,10 +83,10 @@ static bool store_versions(struct iso_aion_shard *shard, struct aion_key *key, u
         return false;
     for (uint32_t i = 0; i < count; i++)
         aion_entry_forget(shard, key, &versions[i]);
-    aion_run_drop(&shard->pool, &key->versions, count);
+    aion_sorted_chunks_drop(&shard->pool, &key->versions, count);
     shard->stats.versions -= count;
-    struct aion_run *pages = &shard->cold.list[key->cold].pages;
-    aion_run_insert(&shard->pool, pages, aion_run_end(&shard->pool, pages), &cut);
+    struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
+    aion_sorted_chunks_insert(&shard->pool, pages, aion_sorted_chunks_end(&shard->pool, pages), &cut);
     key->flags |= AION_KEY_PAGED | AION_KEY_CHANGED;
     shard->stats.spilt.paged_out++;
     return true;
@@ -102,34 +105,36 @@ void aion_page_out(struct iso_aion_shard *shard, struct aion_key *key)
  * that drops it by itself (compact.c); a record of the key that has them still is good, too. */
 void aion_pages_trim(struct iso_aion_shard *shard, struct aion_key *key)
 {
-    struct aion_run *pages = &shard->cold.list[key->cold].pages;
+    struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
     while (pages->count) {
-        struct aion_place place = aion_run_begin();
-        const struct aion_entry *next = aion_run_get(&shard->pool, &key->versions, place);
-        aion_run_next(&shard->pool, pages, &place);
+        struct aion_place place = aion_sorted_chunks_begin();
+        const struct aion_entry *next = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
+        aion_sorted_chunks_next(&shard->pool, pages, &place);
         if (pages->count > 1)
-            next = aion_run_get(&shard->pool, pages, place);
+            next = aion_sorted_chunks_get(&shard->pool, pages, place);
         if (next->time >= shard->time.floor)
             return;
-        aion_run_drop(&shard->pool, pages, 1);
+        aion_sorted_chunks_drop(&shard->pool, pages, 1);
         key->flags |= AION_KEY_DROPPED;
     }
     key->flags &= ~AION_KEY_PAGED;
 }
 
 /* The versions of all segments; false: the spill file fails. */
-static bool read_segments(struct iso_aion_shard *shard, const struct aion_key *key, struct aion_run *run)
+static bool read_segments(struct iso_aion_shard *shard, const struct aion_key *key,
+                          struct aion_sorted_chunks *sorted_chunks)
 {
-    const struct aion_run *pages = &shard->cold.list[key->cold].pages;
-    struct aion_place place = aion_run_begin();
+    const struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
+    struct aion_place place = aion_sorted_chunks_begin();
     const struct aion_entry *cut;
-    for (; (cut = aion_run_get(&shard->pool, pages, place)); aion_run_next(&shard->pool, pages, &place)) {
+    for (; (cut = aion_sorted_chunks_get(&shard->pool, pages, place));
+         aion_sorted_chunks_next(&shard->pool, pages, &place)) {
         const uint8_t *record = NULL;
         uint32_t size = 0, serial = cut->detail;
         uint64_t digest = digest_of(shard, key, serial);
         if (iso_spill_get(shard->paging.store, digest, &record, &size, &shard->paging.failure) != ISO_OK)
             return false;
-        if (!record || !aion_segment_read(shard, key, serial, record, size, run)) {
+        if (!record || !aion_segment_read(shard, key, serial, record, size, sorted_chunks)) {
             iso_spill_altered(shard->paging.store, &shard->paging.failure);
             return false;
         }
@@ -142,47 +147,47 @@ static bool read_segments(struct iso_aion_shard *shard, const struct aion_key *k
 /* If the spill file fails, what was in it counts as dropped: nothing is reported that needs it. */
 void aion_page_in_all(struct iso_aion_shard *shard, struct aion_key *key)
 {
-    struct aion_run whole = {0};
-    struct aion_place place = aion_run_begin();
+    struct aion_sorted_chunks whole = {0};
+    struct aion_place place = aion_sorted_chunks_begin();
     const struct aion_entry *version;
     aion_pages_trim(shard, key); /* of what is left then all is there */
     if (!(key->flags & AION_KEY_PAGED))
         return;
     if (!read_segments(shard, key, &whole)) {
-        while ((version = aion_run_get(&shard->pool, &whole, place))) {
+        while ((version = aion_sorted_chunks_get(&shard->pool, &whole, place))) {
             aion_entry_forget(shard, key, version);
-            aion_run_drop(&shard->pool, &whole, 1);
+            aion_sorted_chunks_drop(&shard->pool, &whole, 1);
         }
         key->flags |= AION_KEY_DROPPED;
     }
     shard->stats.versions += whole.count;
-    for (; (version = aion_run_get(&shard->pool, &key->versions, place));
-         aion_run_next(&shard->pool, &key->versions, &place)) {
+    for (; (version = aion_sorted_chunks_get(&shard->pool, &key->versions, place));
+         aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
         struct aion_entry copy = *version;
-        aion_run_insert(&shard->pool, &whole, aion_run_end(&shard->pool, &whole), &copy);
+        aion_sorted_chunks_insert(&shard->pool, &whole, aion_sorted_chunks_end(&shard->pool, &whole), &copy);
     }
-    aion_run_release(&shard->pool, &key->versions);
-    aion_run_release(&shard->pool, &shard->cold.list[key->cold].pages);
+    aion_sorted_chunks_release(&shard->pool, &key->versions);
+    aion_sorted_chunks_release(&shard->pool, &shard->cold.list[key->cold].pages);
     key->versions = whole;
     key->flags = (key->flags & ~AION_KEY_PAGED) | AION_KEY_CHANGED;
     shard->stats.spilt.paged_in++;
 }
 
 /* Is the newest version below `bound` in the spill file, and has it this value? */
-bool aion_reads_paged(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
+bool aion_reads_paged(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t visible_below,
                       const struct iso_atoms *atoms, iso_atom value)
 {
-    const struct aion_run *pages = &shard->cold.list[key->cold].pages;
-    struct aion_place place = aion_run_lower(&shard->pool, pages, bound);
+    const struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
+    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, pages, visible_below);
     const uint8_t *record = NULL;
     uint32_t size = 0;
-    if (aion_run_get(&shard->pool, &key->versions, aion_run_begin())->time < bound ||
-        !aion_run_before(&shard->pool, pages, &place))
+    if (aion_sorted_chunks_get(&shard->pool, &key->versions, aion_sorted_chunks_begin())->time < visible_below ||
+        !aion_sorted_chunks_before(&shard->pool, pages, &place))
         return false;
-    uint32_t serial = aion_run_get(&shard->pool, pages, place)->detail;
+    uint32_t serial = aion_sorted_chunks_get(&shard->pool, pages, place)->detail;
     if (iso_spill_get(shard->paging.store, digest_of(shard, key, serial), &record, &size, &shard->paging.failure) !=
             ISO_OK ||
-        !record || !aion_segment_agrees(record, size, bound, atoms, value))
+        !record || !aion_segment_agrees(record, size, visible_below, atoms, value))
         return false;
     shard->stats.spilt.old_reads++;
     return true;

@@ -21,5 +21,5 @@ struct aion_paging {
     bool eager;                       /* every key and every version that may leave memory leaves it */
     struct aion_bytes record;         /* of the key that goes there */
     struct aion_bytes compact_record; /* what is left of one that is moved there */
-    uint32_t evict_hand;              /* the key that is looked at next */
+    uint32_t evict_clock_hand;        /* the key that is looked at next */
 };

@@ -1,4 +1,4 @@
-/* Pairs of writers of a key that overlap, as they are counted (crowd.c). */
+/* Pairs of writers of a key that overlap, as they are counted (overlap_count.c). */
 #pragma once
 
 #include <stdbool.h>
@@ -17,14 +17,14 @@ struct aion_commits {
 };
 
 /* A version in the table of who writes crowded keys, by tid: made when the first contradiction comes. */
-struct aion_crowd_writer {
+struct aion_overlap_count_writer {
     uint64_t tid; /* digest; 0: free */
     uint64_t time, start;
     uint32_t key, transaction;
 };
 
-struct aion_crowd_writers {
-    struct aion_crowd_writer *slots;
+struct aion_overlap_count_writers {
+    struct aion_overlap_count_writer *slots;
     uint32_t mask, used;
     bool ready; /* all that there are stand in it */
 };

@@ -27,7 +27,7 @@ uint32_t aion_pending_new(struct iso_aion_shard *shard, uint32_t key, uint32_t t
                                                         .next = cold->first_pending,
                                                         .observed_count = 1,
                                                         .observed = *observed,
-                                                        .bound = observed->bound,
+                                                        .visible_below = observed->visible_below,
                                                         .deadline = UINT64_MAX,
                                                         .generation = generation};
     if (shard->options.finality_timeout_ms)
@@ -52,7 +52,8 @@ void aion_pending_add(struct iso_aion_shard *shard, uint32_t number, const struc
     more[subject->observed_count] = *observed;
     aion_row_note(shard, number, &more[subject->observed_count++]);
     subject->more = more;
-    subject->bound = observed->bound > subject->bound ? observed->bound : subject->bound;
+    subject->visible_below =
+        observed->visible_below > subject->visible_below ? observed->visible_below : subject->visible_below;
     aion_value_reference(shard, &shard->keys.list[subject->key], observed->value);
 }
 
@@ -105,7 +106,7 @@ static void fill_values(struct iso_aion_shard *shard, struct aion_pending *subje
         aion_page_in_all(shard, key);
     finding->expected = aion_expected_words(shard, key, observed, observed->own ? subject->transaction : ISO_NONE);
     finding->actual = aion_value_words(shard, key, observed->value);
-    finding->assumed = key->flags & AION_KEY_ASSUMED && !aion_visible(shard, key, observed->bound, ISO_NONE);
+    finding->assumed = key->flags & AION_KEY_ASSUMED && !aion_visible(shard, key, observed->visible_below, ISO_NONE);
 }
 
 /* Values, and when it is final why. */
@@ -118,8 +119,8 @@ static void fill_finding(struct iso_aion_shard *shard, struct aion_pending *subj
 }
 
 /* What one that is not listed rests on, at a cost that does not grow with its key. Of a list that is all of it. */
-static void fill_grounds(struct iso_aion_shard *shard, struct aion_pending *subject,
-                         const struct aion_observed *observed, struct aion_finding *finding)
+static void fill_provenance(struct iso_aion_shard *shard, struct aion_pending *subject,
+                            const struct aion_observed *observed, struct aion_finding *finding)
 {
     struct aion_key *key = &shard->keys.list[subject->key];
     if (!aion_key_is_list(key)) {
@@ -155,13 +156,13 @@ static void emit_pending(struct iso_aion_shard *shard, struct aion_pending *subj
     finding->state = state;
     finding->unlisted.count = !listed;
     finding->operation = observed->operation;
-    finding->bound = observed->bound;
+    finding->visible_below = observed->visible_below;
     finding->transaction = aion_party_of(shard, subject->transaction);
     finding->cause = aion_party_of(shard, cause);
     if (listed)
         fill_finding(shard, subject, observed, finding);
-    else if (shard->options.grounds)
-        fill_grounds(shard, subject, observed, finding);
+    else if (shard->options.provenance)
+        fill_provenance(shard, subject, observed, finding);
     if (state == ISO_AION_RETRACTED && listed)
         shard->cold.list[shard->keys.list[subject->key].cold].listed -= subject->listed;
     shard->stats.standing -= subject->emitted && !subject->emitted_final;
@@ -191,8 +192,8 @@ static enum aion_state state_of(struct aion_pending *subject)
         enum aion_state observed = observed_of(subject)[i].state;
         if (observed == AION_WRONG)
             return AION_WRONG;
-        if (observed == AION_HELD)
-            state = AION_HELD;
+        if (observed == AION_DEFERRED)
+            state = AION_DEFERRED;
     }
     return state;
 }
@@ -222,7 +223,7 @@ static void change_state(struct iso_aion_shard *shard, struct aion_pending *subj
     subject->state = state;
     if (state == AION_WRONG && old != AION_WRONG) {
         subject->wrong_since = shard->time.now;
-        if (subject->bound <= shard->time.limit)
+        if (subject->visible_below <= shard->time.limit)
             return; /* final in a moment */
         if (shard->time.now >= subject->deadline)
             emit_by_deadline(shard, subject, cause);
@@ -242,8 +243,8 @@ void aion_pending_excuse(struct iso_aion_shard *shard, uint32_t number, struct a
     struct aion_key *key = &shard->keys.list[subject->key];
     observed->row_is_wrong = row_is_wrong;
     if (row_is_wrong && observed->state == AION_WRONG) {
-        observed->state = AION_HELD;
-    } else if (!row_is_wrong && observed->state == AION_HELD) {
+        observed->state = AION_DEFERRED;
+    } else if (!row_is_wrong && observed->state == AION_DEFERRED) {
         if (key->flags & AION_KEY_PAGED)
             aion_page_in_all(shard, key);
         observed->state = (uint8_t)aion_judge(shard, key, observed, subject->transaction);
@@ -265,7 +266,7 @@ void aion_pending_refresh(struct iso_aion_shard *shard, uint32_t number)
         struct aion_pending *subject = &shard->pending.list[number];
         const struct aion_observed observed = observed_of(subject)[i];
         const struct aion_entry *seen =
-            aion_visible(shard, key, observed.bound, observed.own ? subject->transaction : ISO_NONE);
+            aion_visible(shard, key, observed.visible_below, observed.own ? subject->transaction : ISO_NONE);
         if (observed.state == AION_UNDECIDED)
             continue;
         uint32_t cause = seen ? seen->transaction : ISO_NONE;
@@ -286,7 +287,7 @@ static void release_writers_of(struct iso_aion_shard *shard, uint32_t number)
         return;
     const struct aion_pending *subject = &shard->pending.list[number];
     uint32_t generation = subject->generation;
-    if ((subject->state == AION_WRONG && !subject->emitted_final) || subject->tired)
+    if ((subject->state == AION_WRONG && !subject->emitted_final) || subject->throttled)
         iso_aion_shard_release(shard, UINT64_MAX, UINT64_MAX, shard->time.now);
     subject = &shard->pending.list[number];
     if (subject->observed_count && subject->generation == generation)
@@ -299,7 +300,7 @@ static bool is_for_value(struct iso_aion_shard *shard, struct aion_pending *subj
 {
     struct aion_key *key = &shard->keys.list[subject->key];
     const struct aion_observed *observed = observed_of(subject);
-    while (observed->state != AION_HELD)
+    while (observed->state != AION_DEFERRED)
         observed++;
     if (observed->row_is_wrong && key->flags & AION_KEY_PAGED)
         aion_page_in_all(shard, key);
@@ -338,7 +339,8 @@ static void assume_initial(struct iso_aion_shard *shard, uint32_t number)
     struct aion_pending *subject = &shard->pending.list[number];
     const struct aion_observed *lowest = NULL;
     for (uint32_t i = 0; i < subject->observed_count; i++)
-        if (observed_of(subject)[i].state == AION_HELD && (!lowest || observed_of(subject)[i].bound < lowest->bound))
+        if (observed_of(subject)[i].state == AION_DEFERRED &&
+            (!lowest || observed_of(subject)[i].visible_below < lowest->visible_below))
             lowest = &observed_of(subject)[i];
     if (lowest)
         aion_set_initial(shard, subject->key, &shard->values.atoms, lowest->value, true);
@@ -347,11 +349,11 @@ static void assume_initial(struct iso_aion_shard *shard, uint32_t number)
 /* `reason`: where the whole pending verdict waits. */
 static void count_unjudged(struct iso_aion_shard *shard, struct aion_pending *subject, enum iso_unjudged reason)
 {
-    shard->stats.reads_unjudged += subject->state == AION_HELD;
-    shard->stats.unjudged[reason] += subject->state == AION_HELD;
+    shard->stats.reads_unjudged += subject->state == AION_DEFERRED;
+    shard->stats.unjudged[reason] += subject->state == AION_DEFERRED;
     for (uint32_t i = 0; i < subject->observed_count; i++) {
-        shard->stats.reads_judged -= observed_of(subject)[i].state == AION_HELD;
-        shard->stats.reads_left += observed_of(subject)[i].state == AION_HELD;
+        shard->stats.reads_judged -= observed_of(subject)[i].state == AION_DEFERRED;
+        shard->stats.reads_left += observed_of(subject)[i].state == AION_DEFERRED;
     }
 }
 
@@ -387,16 +389,16 @@ static void finalise_pending(struct iso_aion_shard *shard, uint32_t number)
         aion_pending_refresh(shard, number);
         subject = &shard->pending.list[number];
     }
-    bool waits = false, for_value = subject->state == AION_HELD && is_for_value(shard, subject, &reason, &waits);
+    bool waits = false, for_value = subject->state == AION_DEFERRED && is_for_value(shard, subject, &reason, &waits);
     if (for_value && reason == ISO_UNJUDGED_BEFORE_START && (!waits || shard->time.ended)) {
         assume_initial(shard, number); /* and the pending verdicts of the key are judged again */
         subject = &shard->pending.list[number];
         if (!subject->observed_count || subject->generation != generation)
             return;
-        for_value = subject->state == AION_HELD && is_for_value(shard, subject, &reason, &waits);
+        for_value = subject->state == AION_DEFERRED && is_for_value(shard, subject, &reason, &waits);
     }
     bool is_aged = shard->keys.list[subject->key].cold && shard->cold.list[shard->keys.list[subject->key].cold].aged;
-    if (subject->state == AION_HELD && !shard->time.ended && (for_value ? waits : !is_aged)) {
+    if (subject->state == AION_DEFERRED && !shard->time.ended && (for_value ? waits : !is_aged)) {
         start_waiting(shard, subject, for_value);
         return;
     }
@@ -406,7 +408,7 @@ static void finalise_pending(struct iso_aion_shard *shard, uint32_t number)
     if (subject->state == AION_WRONG && !subject->emitted_final)
         emit_pending(shard, subject, ISO_AION_FINAL, ISO_NONE);
     count_unjudged(shard, subject, for_value ? reason : ISO_UNJUDGED_UNKNOWN_WRITER);
-    if (subject->state == AION_HELD && is_aged)
+    if (subject->state == AION_DEFERRED && is_aged)
         aion_row_doubt(shard, number);
     free_pending(shard, number);
 }
@@ -453,7 +455,7 @@ void aion_pending_set(struct iso_aion_shard *shard, uint32_t number, uint32_t op
     while (observed->operation != operation)
         observed++;
     if (observed->row_is_wrong && state == AION_WRONG)
-        state = AION_HELD;
+        state = AION_DEFERRED;
     if (observed->state == state)
         return;
     assert(observed < observed_of(subject) + subject->observed_count);
@@ -472,17 +474,18 @@ void aion_pending_set(struct iso_aion_shard *shard, uint32_t number, uint32_t op
 
 /* ---- looking in ---- */
 
-void aion_pending_count_waiting(const struct iso_aion_shard *shard, uint64_t bound, struct iso_aion_waiting *waiting)
+void aion_pending_count_waiting(const struct iso_aion_shard *shard, uint64_t visible_below,
+                                struct iso_aion_waiting *waiting)
 {
     for (uint32_t i = 0; i < shard->pending.count; i++) {
         struct aion_pending *subject = &shard->pending.list[i];
         for (uint32_t j = 0; j < subject->observed_count; j++) {
             const struct aion_observed *observed = &observed_of(subject)[j];
-            if (observed->bound > bound && !subject->tired)
+            if (observed->visible_below > visible_below && !subject->throttled)
                 continue; /* stands among the key's reads */
-            if (subject->bound > bound)
+            if (subject->visible_below > visible_below)
                 waiting->reads++;
-            if (subject->bound > bound || !subject->waiting || observed->state != AION_HELD)
+            if (subject->visible_below > visible_below || !subject->waiting || observed->state != AION_DEFERRED)
                 continue;
             *(subject->initial ? &waiting->for_initial : &waiting->for_outcome) += 1;
             aion_note_oldest(subject->initial ? &waiting->initial : &waiting->outcome,
@@ -505,7 +508,7 @@ static void schedule_pending(struct iso_aion_shard *shard, struct aion_pending *
     if (subject->queued)
         return;
     subject->queued = true;
-    aion_dues_push(&shard->pending.finals, subject->bound, number, subject->generation);
+    aion_dues_push(&shard->pending.finals, subject->visible_below, number, subject->generation);
     if (subject->deadline != UINT64_MAX)
         aion_dues_push(&shard->pending.deadlines, subject->deadline, number, subject->generation);
 }
@@ -520,8 +523,8 @@ void aion_pending_emit_fresh(struct iso_aion_shard *shard)
         if (!is_current_due(shard, &due))
             continue;
         schedule_pending(shard, subject);
-        bool wrong = subject->state == AION_WRONG && !subject->emitted && subject->bound > shard->time.limit &&
-                     !subject->tired && subject->tentatives < AION_TENTATIVES;
+        bool wrong = subject->state == AION_WRONG && !subject->emitted && subject->visible_below > shard->time.limit &&
+                     !subject->throttled && subject->tentatives < AION_TENTATIVES;
         subject->fresh = wrong && shard->time.now - subject->wrong_since < shard->options.emit_after_ms;
         if (subject->fresh)
             shard->pending.fresh.heap[left++] = due;
@@ -539,14 +542,15 @@ static void release_by_deadline(struct iso_aion_shard *shard, uint32_t number)
     struct aion_pending *subject = &shard->pending.list[number];
     enum iso_unjudged reason;
     bool waits;
-    bool is_held = subject->state == AION_HELD, for_value = is_held && is_for_value(shard, subject, &reason, &waits);
-    if (is_held && !(for_value && reason == ISO_UNJUDGED_WRONG_ROW)) {
+    bool is_deferred = subject->state == AION_DEFERRED,
+         for_value = is_deferred && is_for_value(shard, subject, &reason, &waits);
+    if (is_deferred && !(for_value && reason == ISO_UNJUDGED_WRONG_ROW)) {
         start_waiting(shard, subject, for_value);
         return;
     }
     if (waits_for_row(shard, number))
         return;
-    if (is_held)
+    if (is_deferred)
         count_unjudged(shard, subject, reason);
     if (subject->state == AION_WRONG && !subject->emitted_final)
         emit_by_deadline(shard, subject, ISO_NONE);
@@ -562,7 +566,7 @@ void aion_pending_advance(struct iso_aion_shard *shard)
         release_writers_of(shard, due.subject);
         if (!is_current_due(shard, &due))
             continue;
-        if (shard->pending.list[due.subject].bound <= shard->time.limit)
+        if (shard->pending.list[due.subject].visible_below <= shard->time.limit)
             finalise_pending(shard, due.subject);
         else
             release_by_deadline(shard, due.subject);

@@ -6,11 +6,11 @@
 
 #include "base/index.h"
 
-enum aion_state { AION_RIGHT, AION_WRONG, AION_HELD, AION_UNDECIDED };
+enum aion_state { AION_RIGHT, AION_WRONG, AION_DEFERRED, AION_UNDECIDED };
 
 /* A read as a pending verdict keeps it. */
 struct aion_observed {
-    uint64_t bound, before;
+    uint64_t visible_below, before;
     uint32_t value, operation;
     uint8_t state;
     bool own;
@@ -25,7 +25,7 @@ struct aion_pending {
     uint32_t observed_count; /* 0: the pending verdict is free */
     struct aion_observed observed;
     struct aion_observed *more; /* all observed reads, if there are several */
-    uint64_t bound;             /* the largest of its observed reads */
+    uint64_t visible_below;     /* the largest of its observed reads */
     uint64_t wrong_since, deadline;
     uint32_t generation;
     uint8_t state;
@@ -33,7 +33,7 @@ struct aion_pending {
     uint32_t listed;                      /* reported in full: what it takes of its key's list */
     bool initial;       /* waiting: for what stood there before the stream begins, else for an outcome */
     bool fresh, queued; /* among `fresh`; its times stand in `finals` and `deadlines` */
-    bool tired;         /* it was judged again so often that it waits until it is final (tired.c) */
+    bool throttled;     /* it was judged again so often that it waits until it is final (throttled.c) */
     uint8_t tentatives; /* reported, up to AION_TENTATIVES */
     uint32_t rechecks;
     uint32_t row;                    /* + 1: among `rows`; 0: there are no cells */

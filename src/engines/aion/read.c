@@ -23,19 +23,19 @@ static bool is_not_final(const void *context, const struct aion_entry *nonversio
  * of one value those that are not final first, each by when they started (stands_among_unknown in write.c): two looks
  * suffice.
  */
-static bool may_be_written(const struct iso_aion_shard *shard, const struct aion_run *nonversions, bool list,
+static bool may_be_written(const struct iso_aion_shard *shard, const struct aion_sorted_chunks *nonversions, bool list,
                            uint32_t value, uint64_t before)
 {
     uint64_t time = aion_unknown_time(value);
-    struct aion_place place = aion_run_lower(&shard->pool, nonversions, time);
-    const struct aion_entry *nonversion = aion_run_get(&shard->pool, nonversions, place);
+    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, nonversions, time);
+    const struct aion_entry *nonversion = aion_sorted_chunks_get(&shard->pool, nonversions, place);
     if (!nonversion || nonversion->time != time)
         return false;
     if (nonversion->detail == AION_NONVERSION_UNKNOWN) {
         if (list && started_below(nonversion, before))
             return true;
-        nonversion = aion_run_get(&shard->pool, nonversions,
-                                  aion_run_among(&shard->pool, nonversions, time, is_not_final, NULL));
+        nonversion = aion_sorted_chunks_get(
+            &shard->pool, nonversions, aion_sorted_chunks_among(&shard->pool, nonversions, time, is_not_final, NULL));
     }
     return nonversion && nonversion->time == time && started_below(nonversion, before);
 }
@@ -44,9 +44,9 @@ static bool may_be_written(const struct iso_aion_shard *shard, const struct aion
  * number of them. */
 static bool has_writer(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value)
 {
-    struct aion_place place = aion_run_end(&shard->pool, &key->versions);
-    for (int left = WRITERS; left && aion_run_before(&shard->pool, &key->versions, &place); left--) {
-        const struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, place);
+    struct aion_place place = aion_sorted_chunks_end(&shard->pool, &key->versions);
+    for (int left = WRITERS; left && aion_sorted_chunks_before(&shard->pool, &key->versions, &place); left--) {
+        const struct aion_entry *version = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
         if (version->value == value)
             return true;
         if (version->time < shard->time.floor)
@@ -65,22 +65,22 @@ static bool is_aged(const struct iso_aion_shard *shard, const struct aion_key *k
         return aged;
     if (!aged || aion_key_is_list(key) || !has_writer(shard, key, observed->value))
         return aged;
-    if (key->newest_time < observed->bound)
+    if (key->newest_time < observed->visible_below)
         return key->newest_time <= aged;
-    struct aion_place place = aion_run_lower(&shard->pool, &key->versions, observed->bound);
-    if (!aion_run_before(&shard->pool, &key->versions, &place))
+    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->versions, observed->visible_below);
+    if (!aion_sorted_chunks_before(&shard->pool, &key->versions, &place))
         return true;
-    return aion_run_get(&shard->pool, &key->versions, place)->time <= aged;
+    return aion_sorted_chunks_get(&shard->pool, &key->versions, place)->time <= aged;
 }
 
 /* True if a transaction of unknown outcome may have written what was read. */
-static bool is_held(const struct iso_aion_shard *shard, const struct aion_key *key,
-                    const struct aion_observed *observed)
+static bool is_deferred(const struct iso_aion_shard *shard, const struct aion_key *key,
+                        const struct aion_observed *observed)
 {
     if (is_aged(shard, key, observed))
         return true;
-    const struct aion_run *nonversions = key->cold ? &shard->cold.list[key->cold].nonversions : NULL;
-    if (!nonversions || !nonversions->count || !aion_is_unknown(aion_run_last(&shard->pool, nonversions)))
+    const struct aion_sorted_chunks *nonversions = key->cold ? &shard->cold.list[key->cold].nonversions : NULL;
+    if (!nonversions || !nonversions->count || !aion_is_unknown(aion_sorted_chunks_last(&shard->pool, nonversions)))
         return false;
     if (!aion_key_is_list(key))
         return may_be_written(shard, nonversions, false, observed->value, observed->before);
@@ -127,8 +127,8 @@ static enum aion_state state_of_wrong(const struct iso_aion_shard *shard, const 
 {
     enum iso_unjudged reason;
     bool waits;
-    if (is_held(shard, key, observed) || aion_is_unknown_value(shard, key, observed, transaction, &reason, &waits))
-        return AION_HELD;
+    if (is_deferred(shard, key, observed) || aion_is_unknown_value(shard, key, observed, transaction, &reason, &waits))
+        return AION_DEFERRED;
     return AION_WRONG;
 }
 
@@ -158,26 +158,26 @@ static uint32_t group_pending(struct iso_aion_shard *shard, uint32_t key, uint32
 static void keep_read(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_observed *observed,
                       uint32_t transaction, uint32_t detail)
 {
-    struct aion_entry entry = {.time = observed->bound,
+    struct aion_entry entry = {.time = observed->visible_below,
                                .start = observed->before,
                                .value = observed->value,
                                .transaction = transaction,
                                .detail = detail,
                                .operation = observed->operation | (observed->own ? AION_READ_OWN : 0)};
-    if (aion_run_full(&shard->pool, &key->reads)) {
+    if (aion_sorted_chunks_full(&shard->pool, &key->reads)) {
         aion_trim_reads(shard, key);
-        aion_run_make_room(&shard->pool, &key->reads);
+        aion_sorted_chunks_make_room(&shard->pool, &key->reads);
     }
-    struct aion_place place = observed->bound >= key->last_read
-                                  ? aion_run_end(&shard->pool, &key->reads)
-                                  : aion_run_lower(&shard->pool, &key->reads, observed->bound);
-    aion_run_insert(&shard->pool, &key->reads, place, &entry);
-    key->last_read = observed->bound > key->last_read ? observed->bound : key->last_read;
+    struct aion_place place = observed->visible_below >= key->last_read
+                                  ? aion_sorted_chunks_end(&shard->pool, &key->reads)
+                                  : aion_sorted_chunks_lower(&shard->pool, &key->reads, observed->visible_below);
+    aion_sorted_chunks_insert(&shard->pool, &key->reads, place, &entry);
+    key->last_read = observed->visible_below > key->last_read ? observed->visible_below : key->last_read;
     if (observed->own)
         key->flags |= AION_KEY_OWN;
     if (aion_key_is_list(key) || aion_value_is_entry(observed->value))
         key->flags |= AION_KEY_ENTRIES;
-    aion_note_reader(shard, observed->bound);
+    aion_note_reader(shard, observed->visible_below);
     shard->stats.open_reads++;
 }
 
@@ -187,9 +187,9 @@ static void note_tie(struct iso_aion_shard *shard, const struct aion_key *key, u
     const struct aion_transaction *reader = &shard->transactions.list[transaction];
     if (shard->options.level != ISO_SER || (reader->flags & ISO_POINT) || key->newest_time < reader->cts)
         return;
-    struct aion_place place = aion_run_lower(&shard->pool, &key->versions, reader->cts);
-    for (;; aion_run_next(&shard->pool, &key->versions, &place)) {
-        const struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, place);
+    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->versions, reader->cts);
+    for (;; aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
+        const struct aion_entry *version = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
         if (!version || version->time != reader->cts)
             return;
         if (version->transaction != transaction) {
@@ -204,7 +204,7 @@ static void note_tie(struct iso_aion_shard *shard, const struct aion_key *key, u
 static inline void drop_all_reads(struct iso_aion_shard *shard, struct aion_key *key)
 {
     if (!key->reads.count || !aion_may_drop_read(shard, key->last_read) || (key->flags & AION_KEY_ENTRIES) ||
-        aion_run_chunks(&key->reads) > 1)
+        aion_sorted_chunks_chunks(&key->reads) > 1)
         return;
     shard->stats.open_reads -= key->reads.count;
     key->reads.count = 0;
@@ -218,23 +218,23 @@ static inline bool read_newest(struct iso_aion_shard *shard, const struct aion_p
                                struct aion_key *key, uint32_t transaction)
 {
     if (step->kind != AION_READ || step->detail || aion_value_is_entry(step->value) ||
-        key->newest_time >= part->bound || step->value != key->newest_value)
+        key->newest_time >= part->visible_below || step->value != key->newest_value)
         return false;
-    if (aion_may_drop_read(shard, part->bound))
+    if (aion_may_drop_read(shard, part->visible_below))
         return true;
     drop_all_reads(shard, key);
-    if (part->bound < key->last_read)
+    if (part->visible_below < key->last_read)
         return false;
-    struct aion_entry *entry = aion_run_append(&shard->pool, &key->reads, part->before);
+    struct aion_entry *entry = aion_sorted_chunks_append(&shard->pool, &key->reads, part->before);
     if (!entry)
         return false;
-    *entry = (struct aion_entry){.time = part->bound,
+    *entry = (struct aion_entry){.time = part->visible_below,
                                  .start = part->before,
                                  .value = step->value,
                                  .transaction = transaction,
                                  .operation = step->operation};
-    key->last_read = part->bound;
-    aion_note_reader(shard, part->bound);
+    key->last_read = part->visible_below;
+    aion_note_reader(shard, part->visible_below);
     shard->stats.open_reads++;
     return true;
 }
@@ -256,7 +256,7 @@ static struct aion_observed observed_read_of(struct iso_aion_shard *shard, const
                                              const struct aion_key *key)
 {
     const struct aion_detail *detail = step->detail ? &batch->details[step->detail - 1] : NULL;
-    struct aion_observed observed = {.bound = detail ? detail->time : part->bound,
+    struct aion_observed observed = {.visible_below = detail ? detail->time : part->visible_below,
                                      .before = detail ? detail->before : part->before,
                                      .operation = step->operation,
                                      .own = step->flags & AION_OWN,
@@ -270,14 +270,15 @@ static struct aion_observed observed_read_of(struct iso_aion_shard *shard, const
 }
 
 /* The value of the version that a read of a register sees, if that stands near the end of the versions. */
-static inline bool value_near(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
+static inline bool value_near(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t visible_below,
                               uint32_t *value)
 {
     struct aion_near near;
     *value = key->newest_value;
-    if (key->newest_time < bound)
+    if (key->newest_time < visible_below)
         return true;
-    if (!key->versions.count || !aion_run_near(&shard->pool, &key->versions, bound, &near) || !near.index)
+    if (!key->versions.count || !aion_sorted_chunks_near(&shard->pool, &key->versions, visible_below, &near) ||
+        !near.index)
         return false;
     *value = near.entries[near.index - 1].value;
     return true;
@@ -292,20 +293,21 @@ static inline bool read_near(struct iso_aion_shard *shard, const struct aion_par
     struct aion_near near;
     if (step->kind != AION_READ || step->detail || aion_value_is_entry(step->value) || aion_key_is_list(key) ||
         (shard->options.level == ISO_SER && key->newest_time >= part->cts) ||
-        !value_near(shard, key, part->bound, &expected) || step->value != expected)
+        !value_near(shard, key, part->visible_below, &expected) || step->value != expected)
         return false;
-    if (aion_may_drop_read(shard, part->bound))
+    if (aion_may_drop_read(shard, part->visible_below))
         return true;
-    if (!key->reads.count || !aion_run_near(&shard->pool, &key->reads, part->bound, &near) || !near.has_room)
+    if (!key->reads.count || !aion_sorted_chunks_near(&shard->pool, &key->reads, part->visible_below, &near) ||
+        !near.has_room)
         return false;
-    struct aion_entry entry = {.time = part->bound,
+    struct aion_entry entry = {.time = part->visible_below,
                                .start = part->before,
                                .value = step->value,
                                .transaction = transaction,
                                .operation = step->operation};
-    aion_run_put_near(&shard->pool, &key->reads, &near, &entry);
-    key->last_read = part->bound > key->last_read ? part->bound : key->last_read;
-    aion_note_reader(shard, part->bound);
+    aion_sorted_chunks_put_near(&shard->pool, &key->reads, &near, &entry);
+    key->last_read = part->visible_below > key->last_read ? part->visible_below : key->last_read;
+    aion_note_reader(shard, part->visible_below);
     shard->stats.open_reads++;
     return true;
 }
@@ -317,12 +319,13 @@ static bool read_paged(struct iso_aion_shard *shard, const struct aion_batch *ba
 {
     if (!(key->flags & AION_KEY_PAGED))
         return false;
-    uint64_t bound = step->detail ? batch->details[step->detail - 1].time : part->bound;
+    uint64_t visible_below = step->detail ? batch->details[step->detail - 1].time : part->visible_below;
     bool alone = step->kind == AION_READ && !(step->flags & (AION_OWN | AION_GROUP)) &&
                  !(shard->options.level == ISO_SER && key->newest_time >= part->cts);
-    if (alone && aion_may_drop_read(shard, bound) && aion_reads_paged(shard, key, bound, batch->atoms, step->value))
+    if (alone && aion_may_drop_read(shard, visible_below) &&
+        aion_reads_paged(shard, key, visible_below, batch->atoms, step->value))
         return true;
-    aion_page_in(shard, key, step->flags & AION_OWN ? 0 : bound < part->cts ? bound : part->cts);
+    aion_page_in(shard, key, step->flags & AION_OWN ? 0 : visible_below < part->cts ? visible_below : part->cts);
     return false;
 }
 
@@ -346,7 +349,7 @@ __attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shar
         detail = aion_pending_new(shard, step->key, transaction, &observed) + 1;
         aion_pending_start(shard, detail - 1, ISO_NONE);
     }
-    if (aion_may_drop_read(shard, observed.bound) || observed.state == AION_UNDECIDED)
+    if (aion_may_drop_read(shard, observed.visible_below) || observed.state == AION_UNDECIDED)
         aion_value_drop(shard, key, observed.value);
     else
         keep_read(shard, key, &observed, transaction, detail);
@@ -356,18 +359,18 @@ __attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shar
 static uint32_t find_reader(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t transaction)
 {
     const struct aion_transaction *reader = &shard->transactions.list[transaction];
-    struct aion_place place = aion_run_lower(&shard->pool, &key->versions, reader->cts);
+    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->versions, reader->cts);
     const struct aion_entry *version;
-    for (; (version = aion_run_get(&shard->pool, &key->versions, place)) && version->time == reader->cts;
-         aion_run_next(&shard->pool, &key->versions, &place)) {
+    for (; (version = aion_sorted_chunks_get(&shard->pool, &key->versions, place)) && version->time == reader->cts;
+         aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
         if (shard->transactions.list[version->transaction].tid == reader->tid)
             return version->transaction;
     }
     return transaction;
 }
 
-/* Below SI: one that the front has judged (held.h). No version to come changes that. */
-static void read_accused(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
+/* Below SI: one that the front has judged (deferred.h). No version to come changes that. */
+static void read_flagged(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
                          const struct aion_step *step, uint32_t transaction)
 {
     struct aion_key *key = &shard->keys.list[step->key];
@@ -390,7 +393,7 @@ void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, con
                const struct aion_step *step, uint32_t transaction)
 {
     if (shard->options.holds != ISO_SI)
-        read_accused(shard, batch, part, step, transaction);
+        read_flagged(shard, batch, part, step, transaction);
     else if (!read_newest(shard, part, step, &shard->keys.list[step->key], transaction))
         read_with_care(shard, batch, part, step, transaction);
 }
@@ -412,7 +415,7 @@ static void recheck_read(struct iso_aion_shard *shard, struct aion_key *key, str
                          const struct aion_entry *version, uint32_t cause)
 {
     uint32_t number = (uint32_t)(key - shard->keys.list);
-    struct aion_observed observed = {.bound = read->time,
+    struct aion_observed observed = {.visible_below = read->time,
                                      .before = read->start,
                                      .value = read->value,
                                      .operation = read->operation & ~AION_READ_OWN,
@@ -460,13 +463,13 @@ void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key, co
     uint64_t from = version->time < shard->time.passed ? shard->time.passed : version->time;
     uint32_t cause = version->transaction;
     struct aion_near near;
-    if (!all && aion_run_near(&shard->pool, &key->reads, aion_above(from), &near)) {
+    if (!all && aion_sorted_chunks_near(&shard->pool, &key->reads, aion_above(from), &near)) {
         recheck_near(shard, key, &near, version, successor);
         return;
     }
-    struct aion_place place = aion_run_lower(&shard->pool, &key->reads, aion_above(from));
-    for (uint32_t scanned = 0;; scanned++, aion_run_next(&shard->pool, &key->reads, &place)) {
-        struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
+    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->reads, aion_above(from));
+    for (uint32_t scanned = 0;; scanned++, aion_sorted_chunks_next(&shard->pool, &key->reads, &place)) {
+        struct aion_entry *read = aion_sorted_chunks_get(&shard->pool, &key->reads, place);
         if (!read || (!all && read->time > successor)) {
             if (scanned > aion_many(shard))
                 aion_note_rechecks(shard, key, place, scanned);
@@ -484,7 +487,7 @@ void aion_recheck_pending(struct iso_aion_shard *shard, struct aion_key *key, ui
         return;
     struct aion_cold *cold = &shard->cold.list[key->cold];
     if (cold->pending > aion_many(shard) && (uint64_t)++cold->stale * aion_many(shard) < cold->pending)
-        return; /* a look at all of them for so many changes; each looks by itself when it is final (tired.c) */
+        return; /* a look at all of them for so many changes; each looks by itself when it is final (throttled.c) */
     cold->stale = 0;
     if (key->flags & AION_KEY_PAGED && cold->first_pending)
         aion_page_in_all(shard, key);
@@ -493,7 +496,7 @@ void aion_recheck_pending(struct iso_aion_shard *shard, struct aion_key *key, ui
         for (uint32_t i = 0; i < shard->pending.list[at - 1].observed_count; i++) {
             struct aion_pending *subject = &shard->pending.list[at - 1];
             const struct aion_observed *observed = subject->more ? &subject->more[i] : &subject->observed;
-            if (observed->state != AION_WRONG && observed->state != AION_HELD)
+            if (observed->state != AION_WRONG && observed->state != AION_DEFERRED)
                 continue;
             enum aion_state state = aion_judge(shard, key, observed, subject->transaction);
             shard->stats.rechecks++;
@@ -507,11 +510,11 @@ void aion_recheck_initial(struct iso_aion_shard *shard, struct aion_key *key)
 {
     if (key->flags & AION_KEY_PAGED)
         aion_page_in_all(shard, key);
-    struct aion_place place = aion_run_begin();
-    const struct aion_entry *first = aion_run_get(&shard->pool, &key->versions, place);
+    struct aion_place place = aion_sorted_chunks_begin();
+    const struct aion_entry *first = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
     uint64_t until = first && !(key->flags & AION_KEY_OWN) ? first->time : UINT64_MAX;
-    for (;; aion_run_next(&shard->pool, &key->reads, &place)) {
-        struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
+    for (;; aion_sorted_chunks_next(&shard->pool, &key->reads, &place)) {
+        struct aion_entry *read = aion_sorted_chunks_get(&shard->pool, &key->reads, place);
         if (!read || read->time > until)
             break;
         if (!aion_may_drop_read(shard, read->time))

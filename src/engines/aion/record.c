@@ -73,11 +73,11 @@ static void put_versions(const struct iso_aion_shard *shard, const struct aion_k
                          struct iso_spill_record *record)
 {
     bool list = aion_key_is_list(key);
-    struct aion_place place = aion_run_begin();
+    struct aion_place place = aion_sorted_chunks_begin();
     const struct aion_entry *entry;
     put(bytes, key->versions.count);
-    for (size_t last = bytes->size, stays = 0; (entry = aion_run_get(&shard->pool, &key->versions, place));
-         aion_run_next(&shard->pool, &key->versions, &place)) {
+    for (size_t last = bytes->size, stays = 0; (entry = aion_sorted_chunks_get(&shard->pool, &key->versions, place));
+         aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
         if (entry->time < shard->time.passed && bytes->size > last)
             note_expiring(record, bytes->size - last - stays, entry->time);
         last = bytes->size;
@@ -86,12 +86,13 @@ static void put_versions(const struct iso_aion_shard *shard, const struct aion_k
 }
 
 static void put_nonversions(const struct iso_aion_shard *shard, struct aion_bytes *bytes,
-                            const struct aion_run *nonversions, struct iso_spill_record *record)
+                            const struct aion_sorted_chunks *nonversions, struct iso_spill_record *record)
 {
-    struct aion_place place = aion_run_begin();
+    struct aion_place place = aion_sorted_chunks_begin();
     const struct aion_entry *entry;
     put(bytes, nonversions->count);
-    for (; (entry = aion_run_get(&shard->pool, nonversions, place)); aion_run_next(&shard->pool, nonversions, &place)) {
+    for (; (entry = aion_sorted_chunks_get(&shard->pool, nonversions, place));
+         aion_sorted_chunks_next(&shard->pool, nonversions, &place)) {
         size_t first = bytes->size;
         put_entry(shard, bytes, entry, false);
         if (entry->time < shard->time.passed)
@@ -103,12 +104,13 @@ static void put_nonversions(const struct iso_aion_shard *shard, struct aion_byte
 static void put_pages(const struct iso_aion_shard *shard, const struct aion_key *key, struct aion_bytes *bytes,
                       struct iso_spill_record *record)
 {
-    const struct aion_run *pages = &shard->cold.list[key->cold].pages;
-    struct aion_place place = aion_run_begin();
-    const struct aion_entry *cut, *behind = aion_run_get(&shard->pool, &key->versions, place);
+    const struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
+    struct aion_place place = aion_sorted_chunks_begin();
+    const struct aion_entry *cut, *behind = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
     size_t first = bytes->size;
     put(bytes, pages->count);
-    for (; (cut = aion_run_get(&shard->pool, pages, place)); aion_run_next(&shard->pool, pages, &place)) {
+    for (; (cut = aion_sorted_chunks_get(&shard->pool, pages, place));
+         aion_sorted_chunks_next(&shard->pool, pages, &place)) {
         put(bytes, cut->time);
         put(bytes, cut->detail);
     }
@@ -223,32 +225,32 @@ static struct aion_entry take_entry(struct cursor *cursor, bool list)
     return entry;
 }
 
-static void take_run(struct cursor *cursor, struct aion_run *run, bool list)
+static void take_sorted_chunks(struct cursor *cursor, struct aion_sorted_chunks *sorted_chunks, bool list)
 {
     struct aion_pool *pool = &cursor->shard->pool;
     for (uint32_t left = take_count(cursor, ENTRY_LEAST); left && cursor->at; left--) {
         struct aion_entry entry = take_entry(cursor, list);
-        aion_run_insert(pool, run, aion_run_end(pool, run), &entry);
+        aion_sorted_chunks_insert(pool, sorted_chunks, aion_sorted_chunks_end(pool, sorted_chunks), &entry);
     }
 }
 
-static void take_pages(struct cursor *cursor, struct aion_run *pages)
+static void take_pages(struct cursor *cursor, struct aion_sorted_chunks *pages)
 {
     struct aion_pool *pool = &cursor->shard->pool;
     for (uint32_t left = take_count(cursor, 2); left && cursor->at; left--) {
         struct aion_entry cut = {.time = take(cursor)};
         cut.start = cut.time;
         cut.detail = (uint32_t)take(cursor);
-        aion_run_insert(pool, pages, aion_run_end(pool, pages), &cut);
+        aion_sorted_chunks_insert(pool, pages, aion_sorted_chunks_end(pool, pages), &cut);
     }
 }
 
 static void take_cold(struct cursor *cursor, struct aion_key *key, uint32_t listed)
 {
     struct iso_aion_shard *shard = cursor->shard;
-    struct aion_run nonversions = {0}, pages = {0};
+    struct aion_sorted_chunks nonversions = {0}, pages = {0};
     uint32_t initial = take_atom(cursor), base = take_list(cursor);
-    take_run(cursor, &nonversions, false);
+    take_sorted_chunks(cursor, &nonversions, false);
     take_pages(cursor, &pages);
     uint64_t aged = take(cursor);
     struct aion_cold *cold = aion_cold_of(shard, key);
@@ -278,11 +280,11 @@ bool aion_record_read(struct iso_aion_shard *shard, struct aion_key *key, const 
     if (flags & COLD)
         take_cold(&cursor, key, (uint32_t)(flags >> LISTED));
     bool list = aion_key_is_list(key);
-    take_run(&cursor, &key->versions, list);
+    take_sorted_chunks(&cursor, &key->versions, list);
     shard->stats.versions += key->versions.count;
     key->newest_value = list ? ISO_ABSENT : key->cold ? shard->cold.list[key->cold].initial : shard->keys.initial;
     if (key->versions.count) {
-        const struct aion_entry *newest = aion_run_last(&shard->pool, &key->versions);
+        const struct aion_entry *newest = aion_sorted_chunks_last(&shard->pool, &key->versions);
         key->newest_time = newest->time;
         key->newest_value = newest->value;
     }
@@ -311,18 +313,18 @@ bool aion_record_is_of(const uint8_t *record, uint32_t size, const struct iso_at
 /* ---- segments ---- */
 
 bool aion_segment_read(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t serial, const uint8_t *record,
-                       uint32_t size, struct aion_run *run)
+                       uint32_t size, struct aion_sorted_chunks *sorted_chunks)
 {
     struct cursor cursor = {shard, record, record + size};
     if (!aion_take_same(&cursor, &shard->values.atoms, key->atom) || take(&cursor) != SEGMENT ||
         take(&cursor) != serial)
         return false;
     take(&cursor); /* the time behind */
-    take_run(&cursor, run, false);
+    take_sorted_chunks(&cursor, sorted_chunks, false);
     return cursor.at == cursor.end;
 }
 
-bool aion_segment_agrees(const uint8_t *record, uint32_t size, uint64_t bound, const struct iso_atoms *atoms,
+bool aion_segment_agrees(const uint8_t *record, uint32_t size, uint64_t visible_below, const struct iso_atoms *atoms,
                          iso_atom value)
 {
     struct cursor cursor = {NULL, record, record + size};
@@ -331,7 +333,7 @@ bool aion_segment_agrees(const uint8_t *record, uint32_t size, uint64_t bound, c
     for (int i = 0; i < 3; i++) /* the flag, the serial number, the time behind */
         take(&cursor);
     for (uint64_t left = take(&cursor); left && cursor.at; left--) {
-        if (take(&cursor) >= bound)
+        if (take(&cursor) >= visible_below)
             break;
         for (int i = 0; i < 3; i++) /* start, detail, operation */
             take(&cursor);

@@ -36,10 +36,10 @@ bool aion_record_compact(const struct iso_aion_shard *shard, struct iso_spill_re
 
 /* Adds the versions of a segment to a run; false: it is none of this key and number. */
 bool aion_segment_read(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t serial, const uint8_t *record,
-                       uint32_t size, struct aion_run *run);
+                       uint32_t size, struct aion_sorted_chunks *sorted_chunks);
 
 /* Does the newest version of a segment below `bound`, which it has, have this value? */
-bool aion_segment_agrees(const uint8_t *record, uint32_t size, uint64_t bound, const struct iso_atoms *atoms,
+bool aion_segment_agrees(const uint8_t *record, uint32_t size, uint64_t visible_below, const struct iso_atoms *atoms,
                          iso_atom value);
 
 /* Fills an empty key, whose name is there, with what its record says; false: that is not a record. */

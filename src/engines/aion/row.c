@@ -102,31 +102,31 @@ static uint32_t row_itself(const struct iso_aion_shard *shard, const struct aion
 
 /* Whether a read of the row at this bound is in one of two states. Below SI a read has no moment that is said beforehand:
  * all of a transaction count as one. */
-static bool row_is(struct iso_aion_shard *shard, uint32_t itself, uint64_t bound, enum aion_state state,
+static bool row_is(struct iso_aion_shard *shard, uint32_t itself, uint64_t visible_below, enum aion_state state,
                    enum aion_state other)
 {
     if (itself == ISO_NONE)
         return false;
     struct aion_pending *row = pending_at(shard, itself);
     for (uint32_t i = 0; i < row->observed_count; i++, shard->stats.steps++)
-        if ((observed_of(row)[i].bound == bound || shard->options.holds != ISO_SI) &&
+        if ((observed_of(row)[i].visible_below == visible_below || shard->options.holds != ISO_SI) &&
             (observed_of(row)[i].state == state || observed_of(row)[i].state == other))
             return true;
     return false;
 }
 
 /* Or it needed what has been forgotten, so that nobody knows. */
-static bool row_is_wrong(struct iso_aion_shard *shard, uint32_t itself, uint64_t bound)
+static bool row_is_wrong(struct iso_aion_shard *shard, uint32_t itself, uint64_t visible_below)
 {
-    return row_is(shard, itself, bound, AION_WRONG, AION_UNDECIDED);
+    return row_is(shard, itself, visible_below, AION_WRONG, AION_UNDECIDED);
 }
 
 void aion_row_note(struct iso_aion_shard *shard, uint32_t number, struct aion_observed *observed)
 {
     struct aion_pending *subject = &shard->pending.list[number];
-    observed->row_is_wrong = row_is_wrong(shard, row_itself(shard, subject), observed->bound);
+    observed->row_is_wrong = row_is_wrong(shard, row_itself(shard, subject), observed->visible_below);
     if (observed->row_is_wrong && observed->state == AION_WRONG)
-        observed->state = AION_HELD;
+        observed->state = AION_DEFERRED;
 }
 
 void aion_row_join(struct iso_aion_shard *shard, uint32_t number)
@@ -224,7 +224,7 @@ void aion_row_changed(struct iso_aion_shard *shard, uint32_t number, uint32_t ca
         struct aion_pending *cell = pending_at(shard, cells.list[i]);
         for (uint32_t o = 0; o < cell->observed_count; o++) {
             struct aion_observed *observed = &observed_of(cell)[o];
-            bool is_wrong = row_is_wrong(shard, row_itself(shard, cell), observed->bound);
+            bool is_wrong = row_is_wrong(shard, row_itself(shard, cell), observed->visible_below);
             shard->stats.steps++;
             if (is_wrong != observed->row_is_wrong)
                 aion_pending_excuse(shard, cells.list[i], observed, is_wrong, cause);
@@ -243,7 +243,7 @@ void aion_row_doubt(struct iso_aion_shard *shard, uint32_t number)
          at = shard->pending.list[at - 1].row_next) {
         struct aion_pending *cell = pending_at(shard, at - 1);
         for (uint32_t o = 0; o < cell->observed_count; o++)
-            if (row_is(shard, number, observed_of(cell)[o].bound, AION_HELD, AION_HELD))
+            if (row_is(shard, number, observed_of(cell)[o].visible_below, AION_DEFERRED, AION_DEFERRED))
                 aion_pending_excuse(shard, at - 1, &observed_of(cell)[o], true, ISO_NONE);
     }
 }
@@ -270,7 +270,7 @@ bool aion_row_waits(struct iso_aion_shard *shard, uint32_t number)
     uint32_t itself = row_itself(shard, subject);
     for (uint32_t i = 0; itself != ISO_NONE && i < subject->observed_count; i++)
         if (observed_of(subject)[i].state == AION_WRONG &&
-            row_is(shard, itself, observed_of(subject)[i].bound, AION_HELD, AION_HELD))
+            row_is(shard, itself, observed_of(subject)[i].visible_below, AION_DEFERRED, AION_DEFERRED))
             return true;
     return false;
 }

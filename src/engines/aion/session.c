@@ -35,7 +35,7 @@ uint32_t aion_member_new(struct iso_aion *engine, const struct aion_key_cache *c
     const struct iso_history *history = cache->history;
     const struct aion_times *times = &accepted->times;
     uint32_t number, t = accepted->transaction;
-    bool is_timeless = engine->held.level == ISO_RC && !(history->flags[t] & ISO_HAS_STS); /* it follows anything */
+    bool is_timeless = engine->deferred.level == ISO_RC && !(history->flags[t] & ISO_HAS_STS); /* it follows anything */
     if (engine->sessions.members.free_count) {
         number = engine->sessions.members.free[--engine->sessions.members.free_count];
     } else {
@@ -62,11 +62,11 @@ void aion_member_free(struct iso_aion *engine, uint32_t number)
 /* ---- letting go ---- */
 
 /* How many entries at the front start below the floor: their starts never decrease. */
-static uint32_t count_below_floor(const struct iso_aion *engine, const struct aion_run *members)
+static uint32_t count_below_floor(const struct iso_aion *engine, const struct aion_sorted_chunks *members)
 {
-    uint32_t chunks = aion_run_chunks(members), below = 0, count;
+    uint32_t chunks = aion_sorted_chunks_chunks(members), below = 0, count;
     for (uint32_t chunk = 0; chunk < chunks; chunk++) {
-        const struct aion_entry *entries = aion_run_chunk(&engine->sessions.pool, members, chunk, &count);
+        const struct aion_entry *entries = aion_sorted_chunks_chunk(&engine->sessions.pool, members, chunk, &count);
         if (entries[count - 1].start >= engine->time.floor) {
             while (entries->start < engine->time.floor) {
                 entries++;
@@ -83,10 +83,10 @@ static uint32_t count_below_floor(const struct iso_aion *engine, const struct ai
 static void unpin_member(struct iso_aion *engine, struct aion_session *session)
 {
     uint32_t number = session->pinned - 1;
-    struct aion_place place = aion_run_begin();
+    struct aion_place place = aion_sorted_chunks_begin();
     const struct aion_entry *entry;
-    for (; (entry = aion_run_get(&engine->sessions.pool, &session->members, place));
-         aion_run_next(&engine->sessions.pool, &session->members, &place)) {
+    for (; (entry = aion_sorted_chunks_get(&engine->sessions.pool, &session->members, place));
+         aion_sorted_chunks_next(&engine->sessions.pool, &session->members, &place)) {
         engine->stats.steps++;
         if (entry->detail == number)
             return;
@@ -98,11 +98,11 @@ static void unpin_member(struct iso_aion *engine, struct aion_session *session)
 }
 
 /* Whether a quarter of the chunks lies below the floor: one look says, whatever the session's length. */
-static bool has_much_below_floor(const struct iso_aion *engine, const struct aion_run *members)
+static bool has_much_below_floor(const struct iso_aion *engine, const struct aion_sorted_chunks *members)
 {
     uint32_t count;
     const struct aion_entry *entries =
-        aion_run_chunk(&engine->sessions.pool, members, aion_run_chunks(members) / 4, &count);
+        aion_sorted_chunks_chunk(&engine->sessions.pool, members, aion_sorted_chunks_chunks(members) / 4, &count);
     return entries[count - 1].start < engine->time.floor;
 }
 
@@ -119,7 +119,7 @@ void aion_session_lose(const struct iso_aion *engine, struct aion_session *sessi
  * them. Of a long session once that is much: what is counted each time is let go too. */
 void aion_session_trim(struct iso_aion *engine, struct aion_session *session)
 {
-    bool is_long = aion_run_chunks(&session->members) > 1;
+    bool is_long = aion_sorted_chunks_chunks(&session->members) > 1;
     if (session->disorder) {
         aion_disorder_trim(engine, session);
         return;
@@ -129,17 +129,18 @@ void aion_session_trim(struct iso_aion *engine, struct aion_session *session)
     uint32_t count = count_below_floor(engine, &session->members), chunk = 0, left, entries_here;
     if (count < 2 || (!is_long && count * 4 < session->members.count))
         return;
-    struct aion_place last = aion_run_begin();
+    struct aion_place last = aion_sorted_chunks_begin();
     for (left = count - 1;; left -= entries_here, last.chunk++) {
-        aion_run_chunk(&engine->sessions.pool, &session->members, last.chunk, &entries_here);
+        aion_sorted_chunks_chunk(&engine->sessions.pool, &session->members, last.chunk, &entries_here);
         if (left < entries_here)
             break;
     }
     last.index = left;
-    uint32_t kept = aion_run_get(&engine->sessions.pool, &session->members, last)->detail, pin = session->pinned;
+    uint32_t kept = aion_sorted_chunks_get(&engine->sessions.pool, &session->members, last)->detail,
+             pin = session->pinned;
     for (left = count - 1; left; chunk++) {
         const struct aion_entry *entry =
-            aion_run_chunk(&engine->sessions.pool, &session->members, chunk, &entries_here);
+            aion_sorted_chunks_chunk(&engine->sessions.pool, &session->members, chunk, &entries_here);
         for (; entries_here && left; entry++, entries_here--, left--) {
             if (entry->transaction == kept)
                 pin = kept + 1;
@@ -147,10 +148,10 @@ void aion_session_trim(struct iso_aion *engine, struct aion_session *session)
                 aion_member_free(engine, entry->transaction);
         }
     }
-    aion_run_before(&engine->sessions.pool, &session->members, &last);
-    const struct aion_entry *gone = aion_run_get(&engine->sessions.pool, &session->members, last);
+    aion_sorted_chunks_before(&engine->sessions.pool, &session->members, &last);
+    const struct aion_entry *gone = aion_sorted_chunks_get(&engine->sessions.pool, &session->members, last);
     aion_session_lose(engine, session, gone->time, gone->start);
-    aion_run_drop(&engine->sessions.pool, &session->members, count - 1);
+    aion_sorted_chunks_drop(&engine->sessions.pool, &session->members, count - 1);
     if (session->pinned && pin != session->pinned)
         aion_member_free(engine, session->pinned - 1);
     session->pinned = pin;
@@ -160,23 +161,23 @@ void aion_session_trim(struct iso_aion *engine, struct aion_session *session)
 
 void aion_session_empty(struct iso_aion *engine, struct aion_session *session)
 {
-    struct aion_place place = aion_run_begin();
+    struct aion_place place = aion_sorted_chunks_begin();
     const struct aion_entry *entry;
     if (session->disorder) {
         aion_disorder_empty(engine, session);
         return;
     }
     if (session->members.count) {
-        const struct aion_entry *last = aion_run_last(&engine->sessions.pool, &session->members);
+        const struct aion_entry *last = aion_sorted_chunks_last(&engine->sessions.pool, &session->members);
         aion_session_lose(engine, session, last->time, last->start);
     }
-    for (; (entry = aion_run_get(&engine->sessions.pool, &session->members, place));
-         aion_run_next(&engine->sessions.pool, &session->members, &place))
+    for (; (entry = aion_sorted_chunks_get(&engine->sessions.pool, &session->members, place));
+         aion_sorted_chunks_next(&engine->sessions.pool, &session->members, &place))
         aion_member_free(engine, entry->transaction);
     if (session->pinned)
         aion_member_free(engine, session->pinned - 1);
     session->pinned = 0;
-    aion_run_release(&engine->sessions.pool, &session->members);
+    aion_sorted_chunks_release(&engine->sessions.pool, &session->members);
 }
 
 /* ---- judging ---- */
@@ -200,7 +201,7 @@ bool aion_is_larger(const struct iso_aion *engine, const struct aion_member *mem
 
 static struct iso_aion_party party_of(const struct iso_aion *engine, const struct aion_member *member)
 {
-    uint64_t sts = engine->held.level == ISO_RC && member->sts == UINT64_MAX ? 0 : member->sts;
+    uint64_t sts = engine->deferred.level == ISO_RC && member->sts == UINT64_MAX ? 0 : member->sts;
     return (struct iso_aion_party){&engine->values.atoms, member->tid, member->origin, sts, member->cts};
 }
 
@@ -262,8 +263,8 @@ static void pass_latest_on(struct iso_aion *engine, struct aion_session *session
                            uint32_t number)
 {
     for (;;) {
-        aion_run_next(&engine->sessions.pool, &session->members, &place);
-        struct aion_entry *entry = aion_run_get(&engine->sessions.pool, &session->members, place);
+        aion_sorted_chunks_next(&engine->sessions.pool, &session->members, &place);
+        struct aion_entry *entry = aion_sorted_chunks_get(&engine->sessions.pool, &session->members, place);
         if (!entry)
             return;
         struct aion_member *member = &engine->sessions.members.list[number];
@@ -275,7 +276,7 @@ static void pass_latest_on(struct iso_aion *engine, struct aion_session *session
             return;
         entry->detail = number;
         entry->start = member->cts;
-        session->strain++;
+        session->rescan_cost++;
         engine->stats.steps++;
     }
 }
@@ -295,8 +296,8 @@ static void insert_member(struct iso_aion *engine, struct aion_session *session,
     struct aion_place before = place;
     uint32_t number = entrant->member, latest = number;
     bool in_order = true;
-    if (session->members.count && aion_run_before(&engine->sessions.pool, &session->members, &before)) {
-        uint32_t earlier = aion_run_get(&engine->sessions.pool, &session->members, before)->detail;
+    if (session->members.count && aion_sorted_chunks_before(&engine->sessions.pool, &session->members, &before)) {
+        uint32_t earlier = aion_sorted_chunks_get(&engine->sessions.pool, &session->members, before)->detail;
         in_order = aion_session_judge(engine, session, &engine->sessions.members.list[number],
                                       &engine->sessions.members.list[earlier]);
         if (!aion_is_larger(engine, &engine->sessions.members.list[number], &engine->sessions.members.list[earlier]))
@@ -308,7 +309,7 @@ static void insert_member(struct iso_aion *engine, struct aion_session *session,
                                .transaction = number,
                                .detail = latest,
                                .operation = entrant->number};
-    place = aion_run_insert(&engine->sessions.pool, &session->members, place, &entry);
+    place = aion_sorted_chunks_insert(&engine->sessions.pool, &session->members, place, &entry);
     if (latest == number)
         pass_latest_on(engine, session, place, number);
     if (session->pinned)
@@ -332,11 +333,11 @@ static bool append_member(struct iso_aion *engine, struct aion_session *session,
     const struct aion_member *member = &engine->sessions.members.list[entrant->member];
     if (!session->members.count)
         return false;
-    const struct aion_entry *last = aion_run_last(&engine->sessions.pool, &session->members);
+    const struct aion_entry *last = aion_sorted_chunks_last(&engine->sessions.pool, &session->members);
     bool follows_member = engine->options.level == ISO_SER || member->sts >= last->start;
     if (last->time >= entrant->sno || member->cts <= last->start || !follows_member)
         return false;
-    struct aion_entry *entry = aion_run_append(&engine->sessions.pool, &session->members, member->cts);
+    struct aion_entry *entry = aion_sorted_chunks_append(&engine->sessions.pool, &session->members, member->cts);
     if (!entry)
         return false;
     *entry = entry_of(entrant, member);
@@ -350,8 +351,9 @@ static bool insert_member_near(struct iso_aion *engine, struct aion_session *ses
 {
     const struct aion_member *member = &engine->sessions.members.list[entrant->member];
     struct aion_near near;
-    if (!session->members.count || !aion_run_near(&engine->sessions.pool, &session->members, entrant->sno, &near) ||
-        !near.has_room || !near.index || near.index == near.count)
+    if (!session->members.count ||
+        !aion_sorted_chunks_near(&engine->sessions.pool, &session->members, entrant->sno, &near) || !near.has_room ||
+        !near.index || near.index == near.count)
         return false;
     const struct aion_entry *before = &near.entries[near.index - 1], *after = before + 1;
     const struct aion_member *next = &engine->sessions.members.list[after->transaction];
@@ -360,7 +362,7 @@ static bool insert_member_near(struct iso_aion *engine, struct aion_session *ses
         after->start <= member->cts || (si ? next->sts < member->cts : next->cts <= member->cts))
         return false;
     struct aion_entry entry = entry_of(entrant, member);
-    aion_run_put_near(&engine->sessions.pool, &session->members, &near, &entry);
+    aion_sorted_chunks_put_near(&engine->sessions.pool, &session->members, &near, &entry);
     return true;
 }
 
@@ -369,12 +371,12 @@ static bool came_before(const void *context, const struct aion_entry *other)
     return (int32_t)(other->operation - *(const uint32_t *)context) < 0;
 }
 
-struct aion_place aion_session_place(const struct iso_aion *engine, const struct aion_run *run, uint64_t sno,
-                                     uint32_t number)
+struct aion_place aion_session_place(const struct iso_aion *engine, const struct aion_sorted_chunks *sorted_chunks,
+                                     uint64_t sno, uint32_t number)
 {
-    if (!run->count || aion_run_last(&engine->sessions.pool, run)->time < sno)
-        return aion_run_end(&engine->sessions.pool, run);
-    return aion_run_among(&engine->sessions.pool, run, sno, came_before, &number);
+    if (!sorted_chunks->count || aion_sorted_chunks_last(&engine->sessions.pool, sorted_chunks)->time < sno)
+        return aion_sorted_chunks_end(&engine->sessions.pool, sorted_chunks);
+    return aion_sorted_chunks_among(&engine->sessions.pool, sorted_chunks, sno, came_before, &number);
 }
 
 void aion_session_add(struct iso_aion *engine, const struct aion_entrant *entrant)
@@ -389,10 +391,10 @@ void aion_session_add(struct iso_aion *engine, const struct aion_entrant *entran
     if (is_clear(engine, session, entrant) &&
         (append_member(engine, session, entrant) || insert_member_near(engine, session, entrant)))
         return;
-    if (aion_run_full(&engine->sessions.pool, &session->members))
+    if (aion_sorted_chunks_full(&engine->sessions.pool, &session->members))
         aion_session_trim(engine, session);
     insert_member(engine, session, aion_session_place(engine, &session->members, entrant->sno, entrant->number),
                   entrant);
-    if (session->strain > (engine->options.tires_soon ? 0 : MUCH + 4 * session->arrived))
+    if (session->rescan_cost > (engine->options.throttles_soon ? 0 : MUCH + 4 * session->arrived))
         aion_disorder_begin(engine, session);
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/index.h"
-#include "aion/run.h"
+#include "aion/sorted_chunks.h"
 #include "aion/tombstone.h"
 #include "aion/values.h"
 
@@ -17,12 +17,12 @@ struct aion_member {
 /* Entries by sno, equal ones as they were accepted (their `operation`): start = largest cts up to and
  * including it, detail = the member that has it, transaction = its own. */
 struct aion_session {
-    struct aion_run members; /* none if it is out of order */
-    uint32_t disorder;       /* + 1; 0: in order, but for little (disorder.c) */
-    uint32_t strain;         /* entries that were gone through for others */
-    uint32_t pinned;         /* + 1; a member without an entry that the first entries name */
-    uint64_t arrived;        /* transactions of any status: the sno where none is given */
-    uint64_t latest;         /* timestamp of all that came: once the floor is above it the session may be forgotten */
+    struct aion_sorted_chunks members; /* none if it is out of order */
+    uint32_t disorder;                 /* + 1; 0: in order, but for little (disorder.c) */
+    uint32_t rescan_cost;              /* entries that were gone through for others */
+    uint32_t pinned;                   /* + 1; a member without an entry that the first entries name */
+    uint64_t arrived;                  /* transactions of any status: the sno where none is given */
+    uint64_t latest;      /* timestamp of all that came: once the floor is above it the session may be forgotten */
     uint64_t lost;        /* sno of the last one that is not known any more: what comes to stand before is undecided */
     uint64_t below;       /* the positions of all that is not known any more, or may not be, are below this */
     uint32_t name;        /* value of `names`; ISO_ABSENT: nobody's */
@@ -34,9 +34,10 @@ struct aion_session {
 
 /* A session out of order (disorder.c). Entries: time = sno, operation = as they were accepted, transaction = member. */
 struct aion_disorder {
-    struct aion_run records;    /* whose positions are larger than those of all before; start = cts */
-    struct aion_run unreported; /* that follow all before; start = the least cts of one before that breaks it */
-    uint32_t next_free;         /* + 1 */
+    struct aion_sorted_chunks records; /* whose positions are larger than those of all before; start = cts */
+    struct aion_sorted_chunks
+        unreported;     /* that follow all before; start = the least cts of one before that breaks it */
+    uint32_t next_free; /* + 1 */
 };
 
 struct aion_members {
@@ -53,8 +54,8 @@ struct aion_sessions {
     uint32_t count, capacity, free_count;
     struct aion_values names;
     struct iso_index by_name;
-    uint32_t hand; /* whose turn it was to let go last */
-    uint64_t due;  /* steps that the hand owes */
+    uint32_t clock_hand; /* whose turn it was to let go last */
+    uint64_t due;        /* steps that the hand owes */
     uint64_t different;
     struct aion_tombstones ended;
     struct aion_pool pool; /* of runs of members */

@@ -113,8 +113,8 @@ void aion_sessions_sweep(struct iso_aion *engine)
     uint64_t steps = sessions->due < sessions->count ? sessions->due : sessions->count;
     sessions->due = 0;
     for (; engine->time.floor && steps; steps--) {
-        sessions->hand = sessions->hand + 1 < sessions->count ? sessions->hand + 1 : 0;
-        release_session(engine, sessions->hand);
+        sessions->clock_hand = sessions->clock_hand + 1 < sessions->count ? sessions->clock_hand + 1 : 0;
+        release_session(engine, sessions->clock_hand);
     }
 }
 

@@ -124,7 +124,7 @@ void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t number)
 static void add_reader(struct iso_aion_shard *shard, uint32_t transaction)
 {
     ISO_GROW_COLUMN(shard->readers.list, shard->readers.count, shard->readers.capacity);
-    shard->readers.list[shard->readers.count++] = (struct aion_reader){shard->readers.last_bound, transaction};
+    shard->readers.list[shard->readers.count++] = (struct aion_reader){shard->readers.last_visible_below, transaction};
 }
 
 /* Lets go of those whose reads the watermark has passed. Each is looked at a few times: only once they have
@@ -136,7 +136,7 @@ void aion_readers_advance(struct iso_aion_shard *shard)
         return;
     for (uint32_t i = 0; i < shard->readers.count; i++) {
         struct aion_reader reader = shard->readers.list[i];
-        if (aion_may_drop_read(shard, reader.bound))
+        if (aion_may_drop_read(shard, reader.visible_below))
             aion_transaction_drop_later(shard, reader.transaction);
         else
             shard->readers.list[left++] = reader;
@@ -168,32 +168,33 @@ struct aion_due aion_dues_pop(struct aion_dues *dues)
 
 /* ---- batches ---- */
 
-ISO_FETCH fetch_end(const struct iso_aion_shard *shard, const struct aion_run *run)
+ISO_FETCH fetch_end(const struct iso_aion_shard *shard, const struct aion_sorted_chunks *sorted_chunks)
 {
-    uint32_t chunks = aion_run_chunks(run);
-    if (!run->at)
+    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
+    if (!sorted_chunks->at)
         return;
     if (chunks > 1)
-        __builtin_prefetch((const struct aion_ref *)aion_pool_at(&shard->pool, run->at) + chunks - 1, 1);
-    else if (aion_run_full(&shard->pool, run)) /* it will be trimmed: from its start */
-        __builtin_prefetch(aion_pool_at(&shard->pool, run->at), 1);
+        __builtin_prefetch((const struct aion_ref *)aion_pool_at(&shard->pool, sorted_chunks->at) + chunks - 1, 1);
+    else if (aion_sorted_chunks_full(&shard->pool, sorted_chunks)) /* it will be trimmed: from its start */
+        __builtin_prefetch(aion_pool_at(&shard->pool, sorted_chunks->at), 1);
     else
-        __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, run->at) + run->count, 1);
+        __builtin_prefetch(
+            (const struct aion_entry *)aion_pool_at(&shard->pool, sorted_chunks->at) + sorted_chunks->count, 1);
 }
 
 /* A read of an older version than the newest looks at the versions too. */
 static inline bool looks_back(const struct aion_part *part, const struct aion_step *step, const struct aion_key *key)
 {
-    return step->kind == AION_READ && part->bound <= key->newest_time;
+    return step->kind == AION_READ && part->visible_below <= key->newest_time;
 }
 
 /* Of a run with a directory: the end of its last chunk. */
-ISO_FETCH fetch_last_chunk(const struct iso_aion_shard *shard, const struct aion_run *run)
+ISO_FETCH fetch_last_chunk(const struct iso_aion_shard *shard, const struct aion_sorted_chunks *sorted_chunks)
 {
-    uint32_t chunks = aion_run_chunks(run);
+    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
     if (chunks < 2)
         return;
-    const struct aion_ref *ref = (const struct aion_ref *)aion_pool_at(&shard->pool, run->at) + chunks - 1;
+    const struct aion_ref *ref = (const struct aion_ref *)aion_pool_at(&shard->pool, sorted_chunks->at) + chunks - 1;
     __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, ref->at) + ref->count - 1, 1);
 }
 
@@ -241,7 +242,7 @@ ISO_FETCH fetch_runs(const struct iso_aion_shard *shard, const struct march *mar
     const struct aion_step *step = &batch_at(march, number)->steps[part->first_step];
     for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left; left--, step++) {
         const struct aion_key *key = &shard->keys.list[step->key];
-        const struct aion_run *run = step->kind <= AION_READ_LIST ? &key->reads : &key->versions;
+        const struct aion_sorted_chunks *sorted_chunks = step->kind <= AION_READ_LIST ? &key->reads : &key->versions;
         bool too = looks_back(part, step, key);
         if (step->kind == AION_READ && aion_value_is_entry(step->value)) {
             if (chunks)
@@ -250,11 +251,11 @@ ISO_FETCH fetch_runs(const struct iso_aion_shard *shard, const struct march *mar
                 aion_values_fetch_entry(&shard->values, key->newest_value);
         }
         if (chunks) {
-            fetch_last_chunk(shard, run);
+            fetch_last_chunk(shard, sorted_chunks);
             if (too)
                 fetch_last_chunk(shard, &key->versions);
         } else {
-            fetch_end(shard, run);
+            fetch_end(shard, sorted_chunks);
             if (too)
                 fetch_end(shard, &key->versions);
         }
@@ -293,7 +294,7 @@ void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batc
         return;
     }
     uint32_t transaction = new_transaction(shard, batch, part);
-    shard->readers.last_bound = 0;
+    shard->readers.last_visible_below = 0;
     shard->readers.keeps_reads = false;
     for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++)
         apply_step(shard, batch, part, &batch->steps[i], transaction);
@@ -372,7 +373,8 @@ void iso_aion_shard_end(struct iso_aion_shard *shard, uint64_t now)
     iso_aion_shard_advance(shard, UINT64_MAX, UINT64_MAX, 0, now);
     for (uint32_t i = 0; i < shard->pending.count; i++) {
         if (shard->pending.list[i].observed_count)
-            aion_dues_push(&shard->pending.finals, shard->pending.list[i].bound, i, shard->pending.list[i].generation);
+            aion_dues_push(&shard->pending.finals, shard->pending.list[i].visible_below, i,
+                           shard->pending.list[i].generation);
     }
     aion_pending_advance(shard);
     /* transactions still referred to count as flipped when they go */

@@ -38,7 +38,7 @@ struct aion_finding {
     enum iso_violation_kind kind;
     bool by_deadline, assumed;
     uint32_t key, operation;
-    uint64_t bound;             /* EXT: the read had to see what was committed below it */
+    uint64_t visible_below;     /* EXT: the read had to see what was committed below it */
     struct aion_pairs unlisted; /* count 0: it is listed */
     struct aion_party transaction, other, writer_expected, writer_actual, cause;
     struct aion_words expected, actual;
@@ -101,7 +101,7 @@ void iso_aion_shard_tick(struct iso_aion_shard *shard, uint64_t now);
 void iso_aion_shard_end(struct iso_aion_shard *shard, uint64_t now); /* nothing is open any more */
 void iso_aion_shard_sweep(struct iso_aion_shard *shard);             /* drops from every key what may go */
 
-/* crowd.c: a tid is contradicted, which `is_doubted` does not say yet. Tells of how many pairs, counted and not listed,
+/* overlap_count.c: a tid is contradicted, which `is_doubted` does not say yet. Tells of how many pairs, counted and not listed,
  * it takes the certainty, key by key. */
 typedef void (*aion_doubted_pairs)(void *context, const struct iso_atoms *atoms, iso_atom key, uint64_t pairs);
 void iso_aion_shard_doubt(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom tid,
@@ -126,7 +126,8 @@ const struct iso_atoms *iso_aion_shard_atoms(const struct iso_aion_shard *shard)
 iso_atom iso_aion_shard_key_atom(const struct iso_aion_shard *shard, uint32_t key);
 
 /* Adds the reads that wait where `bound` has been reached. */
-void iso_aion_shard_count_waiting(const struct iso_aion_shard *shard, uint64_t bound, struct iso_aion_waiting *waiting);
+void iso_aion_shard_count_waiting(const struct iso_aion_shard *shard, uint64_t visible_below,
+                                  struct iso_aion_waiting *waiting);
 
 /* shard_validate.c: asserts that the shard is whole; nothing is in flight. How many entries that looks at. */
 void aion_shard_validate(const struct iso_aion_shard *shard);

@@ -31,7 +31,7 @@ static void archive_keys(struct iso_archive *archive, struct iso_aion_shard *sha
     ISO_ARCHIVE_ANY(archive, "rares", ISO_ARCHIVE_COLUMN, shard->cold.list, cold, shard->cold.capacity);
     shard->cold.count = cold ? cold : 1; /* 0 stands for none */
     for (uint32_t i = 1; archive->restoring && i < cold; i++)
-        shard->cold.list[i].crowd = NULL; /* of another process */
+        shard->cold.list[i].overlap_count = NULL; /* of another process */
     ISO_ARCHIVE_VALUE(archive, shard->keys.in_use);
     ISO_ARCHIVE_VALUE(archive, shard->keys.free);
     ISO_ARCHIVE_VALUE(archive, shard->keys.known);
@@ -125,8 +125,8 @@ static void archive_time(struct iso_archive *archive, struct iso_aion_shard *sha
     ISO_ARCHIVE_VALUE(archive, shard->time.floor);
     ISO_ARCHIVE_VALUE(archive, shard->time.ended);
     ISO_ARCHIVE_VALUE(archive, shard->keys.initial);
-    ISO_ARCHIVE_VALUE(archive, shard->keys.hand);
-    ISO_ARCHIVE_VALUE(archive, shard->paging.evict_hand);
+    ISO_ARCHIVE_VALUE(archive, shard->keys.clock_hand);
+    ISO_ARCHIVE_VALUE(archive, shard->paging.evict_clock_hand);
     ISO_ARCHIVE_VALUE(archive, shard->keys.work);
     ISO_ARCHIVE_VALUE(archive, shard->stats);
 }

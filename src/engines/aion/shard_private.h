@@ -46,7 +46,7 @@ struct iso_aion_shard {
     struct aion_dues ties; /* SER: keys with readers and writers that share a cts */
     struct aion_findings findings;
     struct aion_reorder_buffer reorder;
-    struct aion_crowd_writers crowd_writers;
+    struct aion_overlap_count_writers overlap_count_writers;
     struct aion_paging paging;
     struct iso_aion_stats stats;
 };
@@ -68,9 +68,10 @@ static inline uint32_t aion_transaction_reference(struct iso_aion_shard *shard, 
 }
 
 /* Notes that a read stands in its key's run: the transaction stays until the watermark passes it. */
-static inline void aion_note_reader(struct iso_aion_shard *shard, uint64_t bound)
+static inline void aion_note_reader(struct iso_aion_shard *shard, uint64_t visible_below)
 {
-    shard->readers.last_bound = bound > shard->readers.last_bound ? bound : shard->readers.last_bound;
+    shard->readers.last_visible_below =
+        visible_below > shard->readers.last_visible_below ? visible_below : shard->readers.last_visible_below;
     shard->readers.keeps_reads = true;
 }
 
@@ -80,18 +81,18 @@ static inline bool aion_key_is_list(const struct aion_key *key)
 }
 
 /* A read that no version to come can change; at SER one tick later, until ties at its cts are reported. */
-static inline bool aion_may_drop_read(const struct iso_aion_shard *shard, uint64_t bound)
+static inline bool aion_may_drop_read(const struct iso_aion_shard *shard, uint64_t visible_below)
 {
-    return shard->options.level == ISO_SER ? bound < shard->time.passed : bound <= shard->time.passed;
+    return shard->options.level == ISO_SER ? visible_below < shard->time.passed : visible_below <= shard->time.passed;
 }
 
-/* What was committed from here on came too late for the read. Where it had a choice of moments (held.h), `bound` is the
+/* What was committed from here on came too late for the read. Where it had a choice of moments (deferred.h), `bound` is the
  * one that it is told by, and transactions that it may rest on started before the last one. */
-static inline uint64_t aion_last_bound(const struct iso_aion_shard *shard, const struct aion_observed *observed)
+static inline uint64_t aion_last_visible_below(const struct iso_aion_shard *shard, const struct aion_observed *observed)
 {
     if (shard->options.holds == ISO_SI)
-        return observed->bound;
-    return shard->options.has_gaps ? observed->before : aion_above(observed->before);
+        return observed->visible_below;
+    return shard->options.has_snapshot_boundaries ? observed->before : aion_above(observed->before);
 }
 
 /* Whether both are one transaction: a part that came later than its writes has a number of its own. */
@@ -119,13 +120,14 @@ static inline uint64_t aion_key_digest(const struct iso_aion_shard *shard, const
 void aion_page_out(struct iso_aion_shard *shard, struct aion_key *key);
 void aion_pages_trim(struct iso_aion_shard *shard, struct aion_key *key);
 void aion_page_in_all(struct iso_aion_shard *shard, struct aion_key *key);
-bool aion_reads_paged(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
+bool aion_reads_paged(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t visible_below,
                       const struct iso_atoms *atoms, iso_atom value);
 
 /* Whoever looks at versions from below `time` on: what is in the spill file comes back first. */
 static inline void aion_page_in(struct iso_aion_shard *shard, struct aion_key *key, uint64_t time)
 {
-    if (key->flags & AION_KEY_PAGED && aion_run_get(&shard->pool, &key->versions, aion_run_begin())->time >= time)
+    if (key->flags & AION_KEY_PAGED &&
+        aion_sorted_chunks_get(&shard->pool, &key->versions, aion_sorted_chunks_begin())->time >= time)
         aion_page_in_all(shard, key);
 }
 
@@ -164,7 +166,7 @@ uint32_t aion_expected(const struct iso_aion_shard *shard, const struct aion_key
                        const struct aion_observed *observed, uint32_t transaction);
 enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key *key,
                              const struct aion_observed *observed, uint32_t transaction);
-struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t bound,
+struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t visible_below,
                                 uint32_t own);
 /* What it had to see; `own`: but of that transaction. */
 const struct aion_entry *aion_required(const struct iso_aion_shard *shard, const struct aion_key *key,
@@ -201,32 +203,33 @@ void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batc
                      uint32_t transaction);
 void aion_forget(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part);
 
-/* crowd.c: keys with more overlapping writers than are listed */
+/* overlap_count.c: keys with more overlapping writers than are listed */
 bool aion_is_crowded(const struct iso_aion_shard *shard, const struct aion_key *key);
-bool aion_keeps_crowd(const struct iso_aion_shard *shard, const struct aion_key *key); /* it must stay in memory */
-void aion_note_crowd(struct iso_aion_shard *shard, struct aion_key *key, uint32_t wasted);
+bool aion_keeps_overlap_count(const struct iso_aion_shard *shard,
+                              const struct aion_key *key); /* it must stay in memory */
+void aion_note_overlap_count(struct iso_aion_shard *shard, struct aion_key *key, uint32_t wasted);
 void aion_note_unlisted(struct iso_aion_shard *shard, struct aion_key *key);
 struct aion_pairs aion_count_pairs(struct iso_aion_shard *shard, struct aion_key *key,
                                    const struct aion_entry *version);
-void aion_crowd_add(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version);
-void aion_crowd_free(struct aion_crowd *crowd);
+void aion_overlap_count_add(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version);
+void aion_overlap_count_free(struct aion_overlap_count *overlap_count);
 void aion_crowds_release(struct iso_aion_shard *shard);
 
 struct aion_commits aion_window_of(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t cts);
 bool aion_is_doubted(const struct iso_aion_shard *shard, const struct aion_entry *version);
 
-/* tired.c: reads that are judged again too often wait until they are final */
+/* throttled.c: reads that are judged again too often wait until they are final */
 enum { AION_MANY = 64, AION_RECHECKS = 16, AION_TENTATIVES = 8 };
 /* What is more is more than is looked at each time. */
 static inline uint32_t aion_many(const struct iso_aion_shard *shard)
 {
-    return shard->options.tires_soon ? 1 : AION_MANY;
+    return shard->options.throttles_soon ? 1 : AION_MANY;
 }
 void aion_note_rechecks(struct iso_aion_shard *shard, struct aion_key *key, struct aion_place end, uint32_t scanned);
 void aion_trim_idle(struct iso_aion_shard *shard, struct aion_key *key);
 static inline bool aion_is_stale(const struct iso_aion_shard *shard, const struct aion_pending *subject)
 {
-    return subject->tired || shard->cold.list[shard->keys.list[subject->key].cold].stale;
+    return subject->throttled || shard->cold.list[shard->keys.list[subject->key].cold].stale;
 }
 
 /* pending.c */
@@ -238,7 +241,8 @@ void aion_pending_add(struct iso_aion_shard *shard, uint32_t number, const struc
 /* All observed reads are there. */
 void aion_pending_start(struct iso_aion_shard *shard, uint32_t number, uint32_t cause);
 void aion_pending_age(struct iso_aion_shard *shard, const struct aion_key *key);
-void aion_pending_count_waiting(const struct iso_aion_shard *shard, uint64_t bound, struct iso_aion_waiting *waiting);
+void aion_pending_count_waiting(const struct iso_aion_shard *shard, uint64_t visible_below,
+                                struct iso_aion_waiting *waiting);
 void aion_reorder_count_waiting(const struct iso_aion_shard *shard, struct iso_aion_waiting *waiting);
 bool aion_pending_end(struct iso_aion_shard *shard, uint32_t number); /* one right read: gone; else false */
 void aion_pending_set(struct iso_aion_shard *shard, uint32_t number, uint32_t operation, enum aion_state state,

@@ -11,15 +11,16 @@
 /* ---- runs ---- */
 
 /* Sorted by time; the directory says of each chunk where it begins, how many it has, and a bound of their starts. */
-void aion_run_validate(const struct aion_pool *pool, const struct aion_run *run)
+void aion_sorted_chunks_validate(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks)
 {
-    uint32_t chunks = aion_run_chunks(run), found = 0;
+    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks), found = 0;
     uint64_t last = 0;
-    assert(!run->count || run->at);
-    for (uint32_t chunk = 0; run->count && chunk < (chunks > 1 ? chunks : 1); chunk++) {
+    assert(!sorted_chunks->count || sorted_chunks->at);
+    for (uint32_t chunk = 0; sorted_chunks->count && chunk < (chunks > 1 ? chunks : 1); chunk++) {
         uint32_t count;
-        const struct aion_entry *entries = aion_run_chunk(pool, run, chunk, &count);
-        const struct aion_ref *ref = chunks > 1 ? (const struct aion_ref *)aion_pool_at(pool, run->at) + chunk : NULL;
+        const struct aion_entry *entries = aion_sorted_chunks_chunk(pool, sorted_chunks, chunk, &count);
+        const struct aion_ref *ref =
+            chunks > 1 ? (const struct aion_ref *)aion_pool_at(pool, sorted_chunks->at) + chunk : NULL;
         assert(count && count <= AION_CHUNK);
         assert(!ref || ref->first <= entries[0].time);
         for (uint32_t i = 0; i < count; i++) {
@@ -29,7 +30,7 @@ void aion_run_validate(const struct aion_pool *pool, const struct aion_run *run)
         }
         found += count;
     }
-    assert(found == run->count);
+    assert(found == sorted_chunks->count);
 }
 
 /* ---- who is named how often ---- */
@@ -46,11 +47,12 @@ static void name_transaction(struct census *census, uint32_t transaction)
     census->names[transaction]++;
 }
 
-static void name_all(struct census *census, const struct aion_run *run)
+static void name_all(struct census *census, const struct aion_sorted_chunks *sorted_chunks)
 {
     const struct aion_entry *entry;
-    struct aion_place place = aion_run_begin();
-    for (; (entry = aion_run_get(&census->shard->pool, run, place)); aion_run_next(&census->shard->pool, run, &place))
+    struct aion_place place = aion_sorted_chunks_begin();
+    for (; (entry = aion_sorted_chunks_get(&census->shard->pool, sorted_chunks, place));
+         aion_sorted_chunks_next(&census->shard->pool, sorted_chunks, &place))
         name_transaction(census, entry->transaction);
 }
 
@@ -59,16 +61,16 @@ static void name_all(struct census *census, const struct aion_run *run)
 static void validate_newest(const struct iso_aion_shard *shard, const struct aion_key *key)
 {
     const struct aion_entry *entry;
-    struct aion_place place = aion_run_begin();
+    struct aion_place place = aion_sorted_chunks_begin();
     if (!key->versions.count) {
         assert(!key->newest_time);
         return;
     }
-    entry = aion_run_last(&shard->pool, &key->versions);
+    entry = aion_sorted_chunks_last(&shard->pool, &key->versions);
     assert(key->newest_time == entry->time);
     assert(aion_key_is_list(key) || key->newest_value == entry->value);
-    for (; (entry = aion_run_get(&shard->pool, &key->versions, place));
-         aion_run_next(&shard->pool, &key->versions, &place))
+    for (; (entry = aion_sorted_chunks_get(&shard->pool, &key->versions, place));
+         aion_sorted_chunks_next(&shard->pool, &key->versions, &place))
         assert(entry->time <= entry->start || entry->time - entry->start <= key->span);
 }
 
@@ -90,16 +92,16 @@ static void validate_cold(struct census *census, uint32_t number, const struct a
     const struct aion_cold *cold = &shard->cold.list[key->cold];
     uint32_t unknown = 0;
     const struct aion_entry *entry;
-    struct aion_place place = aion_run_begin();
+    struct aion_place place = aion_sorted_chunks_begin();
     assert(key->cold < shard->cold.count);
-    aion_run_validate(&shard->pool, &cold->nonversions);
-    aion_run_validate(&shard->pool, &cold->pages);
-    aion_run_validate(&shard->pool, &cold->idle);
-    aion_run_validate(&shard->pool, &cold->value_writers);
+    aion_sorted_chunks_validate(&shard->pool, &cold->nonversions);
+    aion_sorted_chunks_validate(&shard->pool, &cold->pages);
+    aion_sorted_chunks_validate(&shard->pool, &cold->idle);
+    aion_sorted_chunks_validate(&shard->pool, &cold->value_writers);
     validate_chain(shard, number, cold);
     name_all(census, &cold->nonversions);
-    for (; (entry = aion_run_get(&shard->pool, &cold->nonversions, place));
-         aion_run_next(&shard->pool, &cold->nonversions, &place)) {
+    for (; (entry = aion_sorted_chunks_get(&shard->pool, &cold->nonversions, place));
+         aion_sorted_chunks_next(&shard->pool, &cold->nonversions, &place)) {
         assert(!unknown || aion_is_unknown(entry)); /* they stand behind all others */
         unknown += aion_is_unknown(entry);
     }
@@ -111,10 +113,10 @@ static void validate_key(struct census *census, uint32_t number)
 {
     const struct iso_aion_shard *shard = census->shard;
     const struct aion_key *key = &shard->keys.list[number];
-    aion_run_validate(&shard->pool, &key->versions);
-    aion_run_validate(&shard->pool, &key->reads);
+    aion_sorted_chunks_validate(&shard->pool, &key->versions);
+    aion_sorted_chunks_validate(&shard->pool, &key->reads);
     validate_newest(shard, key);
-    assert(!key->reads.count || aion_run_last(&shard->pool, &key->reads)->time <= key->last_read);
+    assert(!key->reads.count || aion_sorted_chunks_last(&shard->pool, &key->reads)->time <= key->last_read);
     assert(!(key->flags & AION_KEY_PAGED) || (key->cold && shard->cold.list[key->cold].pages.count));
     name_all(census, &key->versions);
     if (key->cold)
@@ -154,13 +156,13 @@ static void validate_pending(struct census *census)
     for (uint32_t i = 0; i < shard->pending.count; i++) {
         const struct aion_pending *subject = &shard->pending.list[i];
         const struct aion_observed *observed = subject->more ? subject->more : &subject->observed;
-        uint64_t bound = 0;
+        uint64_t visible_below = 0;
         for (uint32_t j = 0; j < subject->observed_count; j++)
-            bound = observed[j].bound > bound ? observed[j].bound : bound;
+            visible_below = observed[j].visible_below > visible_below ? observed[j].visible_below : visible_below;
         if (!subject->observed_count)
             continue;
         used++;
-        assert(bound == subject->bound);
+        assert(visible_below == subject->visible_below);
         assert(!subject->emitted_final || subject->emitted);
         name_transaction(census, subject->transaction);
     }

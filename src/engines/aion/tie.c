@@ -7,13 +7,14 @@ void aion_tie_note(struct iso_aion_shard *shard, const struct aion_key *key, uin
     aion_dues_push(&shard->ties, time, (uint32_t)(key - shard->keys.list), 0);
 }
 
-static void report_readers(struct iso_aion_shard *shard, const struct aion_run *reads, uint64_t time, uint32_t number)
+static void report_readers(struct iso_aion_shard *shard, const struct aion_sorted_chunks *reads, uint64_t time,
+                           uint32_t number)
 {
     if (!reads->count || time < shard->readers.passed)
         return;
-    struct aion_place place = aion_run_lower(&shard->pool, reads, time);
-    for (;; aion_run_next(&shard->pool, reads, &place)) {
-        const struct aion_entry *read = aion_run_get(&shard->pool, reads, place);
+    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, reads, time);
+    for (;; aion_sorted_chunks_next(&shard->pool, reads, &place)) {
+        const struct aion_entry *read = aion_sorted_chunks_get(&shard->pool, reads, place);
         if (!read || read->time != time)
             break;
         const struct aion_transaction *reader = &shard->transactions.list[read->transaction];
@@ -25,9 +26,9 @@ static void report_readers(struct iso_aion_shard *shard, const struct aion_run *
 static void report_tie(struct iso_aion_shard *shard, uint64_t time, uint32_t number)
 {
     const struct aion_key *key = &shard->keys.list[number];
-    struct aion_place place = aion_run_lower(&shard->pool, &key->versions, time);
-    for (;; aion_run_next(&shard->pool, &key->versions, &place)) {
-        const struct aion_entry *version = aion_run_get(&shard->pool, &key->versions, place);
+    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->versions, time);
+    for (;; aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
+        const struct aion_entry *version = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
         if (!version || version->time != time)
             break;
         aion_finding_new(shard, AION_FOUND_WRITER, number)->transaction = aion_party_of(shard, version->transaction);

@@ -36,12 +36,12 @@ struct aion_transactions {
 /* Transactions that stay for their reads, in the order of arrival. */
 struct aion_readers {
     struct aion_reader {
-        uint64_t bound; /* the largest */
+        uint64_t visible_below; /* the largest */
         uint32_t transaction;
     } * list;
     uint32_t count, capacity;
-    uint32_t left;       /* of them when they were last gone through */
-    uint64_t passed;     /* the shard's at that time: what reads below it name is nobody any more */
-    uint64_t last_bound; /* of the reads that the part at hand keeps */
-    bool keeps_reads;    /* it does */
+    uint32_t left;               /* of them when they were last gone through */
+    uint64_t passed;             /* the shard's at that time: what reads below it name is nobody any more */
+    uint64_t last_visible_below; /* of the reads that the part at hand keeps */
+    bool keeps_reads;            /* it does */
 };

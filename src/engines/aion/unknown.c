@@ -150,7 +150,7 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
     aion_forget_unknown(engine, &engine->unknown.cache, t);
     forget_keys_of(engine, t);
     engine->stats.unknown--;
-    aion_run_batches(engine, true);
+    aion_sorted_chunks_batches(engine, true);
     engine->options.origin_is_index = old_index;
     aion_spill(engine);
     aion_engine_validate(engine);
@@ -189,16 +189,17 @@ static void age_some(struct iso_aion *engine, uint64_t floor, uint64_t until, ui
 {
     uint32_t aged = 0;
     for (; count; count--) {
-        engine->unknown.hand = engine->unknown.hand + 1 < engine->unknown.count ? engine->unknown.hand + 1 : 0;
-        struct aion_unknown *unknown = &engine->unknown.list[engine->unknown.hand];
+        engine->unknown.clock_hand =
+            engine->unknown.clock_hand + 1 < engine->unknown.count ? engine->unknown.clock_hand + 1 : 0;
+        struct aion_unknown *unknown = &engine->unknown.list[engine->unknown.clock_hand];
         if (!unknown->open || unknown->time >= floor)
             continue;
         age_unknown(engine, unknown, until);
         if (++aged % AGE_BATCH == 0)
-            aion_run_batches(engine, false);
+            aion_sorted_chunks_batches(engine, false);
     }
     if (aged)
-        aion_run_batches(engine, true);
+        aion_sorted_chunks_batches(engine, true);
     if (engine->unknown.count >= REBUILD_FROM && engine->unknown.open < engine->unknown.count / 4)
         rebuild_history(engine);
 }

@@ -35,34 +35,35 @@ static enum class class_of(const struct aion_entry *nonversion) {
     return nonversion->detail == AION_NONVERSION_ABORTED ? ABORTED : INTERMEDIATE;
 }
 
-static struct aion_run *value_writers_of(struct iso_aion_shard *shard, const struct aion_key *key)
+static struct aion_sorted_chunks *value_writers_of(struct iso_aion_shard *shard, const struct aion_key *key)
 {
-    struct aion_run *writers = key->cold ? &shard->cold.list[key->cold].value_writers : NULL;
+    struct aion_sorted_chunks *writers = key->cold ? &shard->cold.list[key->cold].value_writers : NULL;
     return writers && writers->at ? writers : NULL;
 }
 
-static void add_writer(struct iso_aion_shard *shard, struct aion_run *writers, const struct aion_entry *entry)
+static void add_writer(struct iso_aion_shard *shard, struct aion_sorted_chunks *writers, const struct aion_entry *entry)
 {
-    struct aion_place place = aion_run_among(&shard->pool, writers, entry->time, stands_before, entry);
-    aion_run_insert(&shard->pool, writers, place, entry);
+    struct aion_place place = aion_sorted_chunks_among(&shard->pool, writers, entry->time, stands_before, entry);
+    aion_sorted_chunks_insert(&shard->pool, writers, place, entry);
     shard->stats.steps++;
 }
 
-static void remove_writer(struct iso_aion_shard *shard, struct aion_run *writers, const struct aion_entry *entry)
+static void remove_writer(struct iso_aion_shard *shard, struct aion_sorted_chunks *writers,
+                          const struct aion_entry *entry)
 {
-    struct aion_place place = aion_run_among(&shard->pool, writers, entry->time, stands_before, entry);
-    const struct aion_entry *found = aion_run_get(&shard->pool, writers, place);
+    struct aion_place place = aion_sorted_chunks_among(&shard->pool, writers, entry->time, stands_before, entry);
+    const struct aion_entry *found = aion_sorted_chunks_get(&shard->pool, writers, place);
     assert(found && found->time == entry->time && found->start == entry->start &&
            found->transaction == entry->transaction);
     if (found)
-        aion_run_remove(&shard->pool, writers, place);
+        aion_sorted_chunks_remove(&shard->pool, writers, place);
     shard->stats.steps++;
 }
 
 void aion_value_writers_add(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *write,
                             bool is_version)
 {
-    struct aion_run *writers = value_writers_of(shard, key);
+    struct aion_sorted_chunks *writers = value_writers_of(shard, key);
     struct aion_entry entry = entry_of(write, is_version ? VERSION : class_of(write));
     if (writers && (is_version || !aion_is_unknown(write)))
         add_writer(shard, writers, &entry);
@@ -71,27 +72,28 @@ void aion_value_writers_add(struct iso_aion_shard *shard, const struct aion_key 
 void aion_value_writers_drop(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *write,
                              bool is_version)
 {
-    struct aion_run *writers = value_writers_of(shard, key);
+    struct aion_sorted_chunks *writers = value_writers_of(shard, key);
     struct aion_entry entry = entry_of(write, is_version ? VERSION : class_of(write));
     if (writers && (is_version || !aion_is_unknown(write)))
         remove_writer(shard, writers, &entry);
 }
 
 /* All versions are in memory, and stay there. */
-static struct aion_run *make_value_writers(struct iso_aion_shard *shard, struct aion_key *key)
+static struct aion_sorted_chunks *make_value_writers(struct iso_aion_shard *shard, struct aion_key *key)
 {
-    struct aion_run *writers = &aion_cold_of(shard, key)->value_writers;
-    const struct aion_run *nonversions = &shard->cold.list[key->cold].nonversions;
+    struct aion_sorted_chunks *writers = &aion_cold_of(shard, key)->value_writers;
+    const struct aion_sorted_chunks *nonversions = &shard->cold.list[key->cold].nonversions;
     const struct aion_entry *entry;
-    struct aion_place place = aion_run_begin();
+    struct aion_place place = aion_sorted_chunks_begin();
     assert(!(key->flags & AION_KEY_PAGED) && !aion_key_is_list(key));
-    for (; (entry = aion_run_get(&shard->pool, &key->versions, place));
-         aion_run_next(&shard->pool, &key->versions, &place)) {
+    for (; (entry = aion_sorted_chunks_get(&shard->pool, &key->versions, place));
+         aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
         struct aion_entry version = entry_of(entry, VERSION);
         add_writer(shard, writers, &version);
     }
-    for (place = aion_run_begin(); (entry = aion_run_get(&shard->pool, nonversions, place)) && !aion_is_unknown(entry);
-         aion_run_next(&shard->pool, nonversions, &place)) {
+    for (place = aion_sorted_chunks_begin();
+         (entry = aion_sorted_chunks_get(&shard->pool, nonversions, place)) && !aion_is_unknown(entry);
+         aion_sorted_chunks_next(&shard->pool, nonversions, &place)) {
         struct aion_entry nonversion = entry_of(entry, class_of(entry));
         add_writer(shard, writers, &nonversion);
     }
@@ -99,11 +101,11 @@ static struct aion_run *make_value_writers(struct iso_aion_shard *shard, struct 
 }
 
 /* The last of a class before `place` that is not the reader's own; ISO_NONE: there is none. */
-static uint32_t last_before(const struct iso_aion_shard *shard, const struct aion_run *writers, struct aion_place place,
-                            uint64_t order, uint32_t reader)
+static uint32_t last_before(const struct iso_aion_shard *shard, const struct aion_sorted_chunks *writers,
+                            struct aion_place place, uint64_t order, uint32_t reader)
 {
-    while (writers->count && aion_run_before(&shard->pool, writers, &place)) {
-        const struct aion_entry *entry = aion_run_get(&shard->pool, writers, place);
+    while (writers->count && aion_sorted_chunks_before(&shard->pool, writers, &place)) {
+        const struct aion_entry *entry = aion_sorted_chunks_get(&shard->pool, writers, place);
         if (entry->time != order)
             break;
         if (!aion_is_same(shard, entry->transaction, reader))
@@ -112,17 +114,17 @@ static uint32_t last_before(const struct iso_aion_shard *shard, const struct aio
     return ISO_NONE;
 }
 
-static uint32_t last_of(const struct iso_aion_shard *shard, const struct aion_run *writers, uint64_t order,
+static uint32_t last_of(const struct iso_aion_shard *shard, const struct aion_sorted_chunks *writers, uint64_t order,
                         uint32_t reader)
 {
-    return last_before(shard, writers, aion_run_lower(&shard->pool, writers, order + 1), order, reader);
+    return last_before(shard, writers, aion_sorted_chunks_lower(&shard->pool, writers, order + 1), order, reader);
 }
 
-static uint32_t first_from(const struct iso_aion_shard *shard, const struct aion_run *writers, struct aion_place place,
-                           uint64_t order, uint32_t reader)
+static uint32_t first_from(const struct iso_aion_shard *shard, const struct aion_sorted_chunks *writers,
+                           struct aion_place place, uint64_t order, uint32_t reader)
 {
-    for (;; aion_run_next(&shard->pool, writers, &place)) {
-        const struct aion_entry *entry = aion_run_get(&shard->pool, writers, place);
+    for (;; aion_sorted_chunks_next(&shard->pool, writers, &place)) {
+        const struct aion_entry *entry = aion_sorted_chunks_get(&shard->pool, writers, place);
         if (!entry || entry->time != order)
             return ISO_NONE;
         if (!aion_is_same(shard, entry->transaction, reader))
@@ -132,22 +134,23 @@ static uint32_t first_from(const struct iso_aion_shard *shard, const struct aion
 
 static uint32_t unknown_of(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value)
 {
-    const struct aion_run *nonversions = &shard->cold.list[key->cold].nonversions;
-    const struct aion_entry *nonversion =
-        aion_run_get(&shard->pool, nonversions, aion_run_lower(&shard->pool, nonversions, aion_unknown_time(value)));
+    const struct aion_sorted_chunks *nonversions = &shard->cold.list[key->cold].nonversions;
+    const struct aion_entry *nonversion = aion_sorted_chunks_get(
+        &shard->pool, nonversions, aion_sorted_chunks_lower(&shard->pool, nonversions, aion_unknown_time(value)));
     return nonversion && nonversion->time == aion_unknown_time(value) ? nonversion->transaction : ISO_NONE;
 }
 
 void aion_find_value_writers(struct iso_aion_shard *shard, struct aion_key *key, uint32_t reader,
                              const struct aion_observed *observed, struct aion_value_writers *found)
 {
-    struct aion_run *writers = value_writers_of(shard, key);
-    struct aion_entry bound = {.time = place_in_order(observed->value, VERSION),
-                               .start = aion_last_bound(shard, observed)};
+    struct aion_sorted_chunks *writers = value_writers_of(shard, key);
+    struct aion_entry visible_below = {.time = place_in_order(observed->value, VERSION),
+                                       .start = aion_last_visible_below(shard, observed)};
     writers = writers ? writers : make_value_writers(shard, key);
-    struct aion_place place = aion_run_among(&shard->pool, writers, bound.time, stands_before, &bound);
-    found->visible = last_before(shard, writers, place, bound.time, reader);
-    found->future = first_from(shard, writers, place, bound.time, reader);
+    struct aion_place place =
+        aion_sorted_chunks_among(&shard->pool, writers, visible_below.time, stands_before, &visible_below);
+    found->visible = last_before(shard, writers, place, visible_below.time, reader);
+    found->future = first_from(shard, writers, place, visible_below.time, reader);
     found->aborted = last_of(shard, writers, place_in_order(observed->value, ABORTED), reader);
     found->intermediate = last_of(shard, writers, place_in_order(observed->value, INTERMEDIATE), reader);
     found->unknown = unknown_of(shard, key, observed->value);

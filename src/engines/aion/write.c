@@ -26,9 +26,9 @@ struct aion_place aion_place_of_version(const struct iso_aion_shard *shard, cons
                                         const struct aion_entry *version)
 {
     if (!key->versions.count || key->newest_time < version->time)
-        return aion_run_end(&shard->pool, &key->versions);
+        return aion_sorted_chunks_end(&shard->pool, &key->versions);
     struct standing standing = {shard, version};
-    return aion_run_among(&shard->pool, &key->versions, version->time, stands_before_it, &standing);
+    return aion_sorted_chunks_among(&shard->pool, &key->versions, version->time, stands_before_it, &standing);
 }
 
 /* ---- NOCONFLICT ---- */
@@ -104,11 +104,11 @@ static void meet_around(struct meeting *meeting, struct aion_place place)
     const struct aion_entry *version = meeting->version, *other;
     struct aion_place at = place;
     for (;;) {
-        if (!aion_run_before(&shard->pool, &key->versions, &at)) {
+        if (!aion_sorted_chunks_before(&shard->pool, &key->versions, &at)) {
             shard->stats.writes_undecided += (key->flags & AION_KEY_DROPPED) != 0;
             break;
         }
-        other = aion_run_get(&shard->pool, &key->versions, at);
+        other = aion_sorted_chunks_get(&shard->pool, &key->versions, at);
         if (other->time < version->start)
             break;
         meet_writer(meeting, other);
@@ -116,11 +116,11 @@ static void meet_around(struct meeting *meeting, struct aion_place place)
     if (key->newest_time < version->time)
         return;
     uint64_t last = version->time + key->span < version->time ? UINT64_MAX : version->time + key->span;
-    for (at = place;; aion_run_next(&shard->pool, &key->versions, &at)) {
-        uint32_t skipped = aion_run_skip(&shard->pool, &key->versions, &at, aion_above(version->time));
+    for (at = place;; aion_sorted_chunks_next(&shard->pool, &key->versions, &at)) {
+        uint32_t skipped = aion_sorted_chunks_skip(&shard->pool, &key->versions, &at, aion_above(version->time));
         meeting->wasted += skipped;
         shard->stats.steps += skipped;
-        other = aion_run_get(&shard->pool, &key->versions, at);
+        other = aion_sorted_chunks_get(&shard->pool, &key->versions, at);
         if (!other || other->time > last)
             return;
         meet_writer(meeting, other);
@@ -136,11 +136,11 @@ static bool meet_by_counting(const struct meeting *meeting, struct aion_place pl
     struct aion_pairs met = aion_count_pairs(shard, key, version);
     if (met.count && !aion_list_is_full(shard, key))
         return true;
-    first = aion_run_get(&shard->pool, &key->versions, aion_run_begin());
+    first = aion_sorted_chunks_get(&shard->pool, &key->versions, aion_sorted_chunks_begin());
     if (key->flags & AION_KEY_DROPPED && (first->time >= version->start || (!place.chunk && !place.index)))
         shard->stats.writes_undecided++;
     shard->stats.counts[ISO_NOCONFLICT] += met.count;
-    newest = aion_run_last(&shard->pool, &key->versions);
+    newest = aion_sorted_chunks_last(&shard->pool, &key->versions);
     if (met.count) {
         aion_note_unlisted(shard, key);
         emit_conflict(shard, key, version, is_overlap(version, newest) ? newest : NULL, &met);
@@ -157,7 +157,7 @@ static void meet_writers(struct iso_aion_shard *shard, struct aion_key *key, con
     if (aion_is_crowded(shard, key) && !meet_by_counting(&meeting, place))
         return;
     meet_around(&meeting, place);
-    aion_note_crowd(shard, key, meeting.wasted);
+    aion_note_overlap_count(shard, key, meeting.wasted);
     if (meeting.unlisted.count) {
         aion_note_unlisted(shard, key);
         emit_conflict(shard, key, version, &meeting.last, &meeting.unlisted);
@@ -171,16 +171,17 @@ static bool reader_shares(const struct iso_aion_shard *shard, const struct aion_
 {
     const struct aion_entry *rested;
     if (key->cold && shard->cold.list[key->cold].idle.count) {
-        const struct aion_run *idle = &shard->cold.list[key->cold].idle;
-        rested = aion_run_get(&shard->pool, idle, aion_run_lower(&shard->pool, idle, version->time));
+        const struct aion_sorted_chunks *idle = &shard->cold.list[key->cold].idle;
+        rested =
+            aion_sorted_chunks_get(&shard->pool, idle, aion_sorted_chunks_lower(&shard->pool, idle, version->time));
         if (rested && rested->time == version->time)
             return true; /* maybe: whoever reports the tie looks */
     }
     if (key->last_read < version->time || version->time < shard->readers.passed || !key->reads.count)
         return false;
-    struct aion_place place = aion_run_lower(&shard->pool, &key->reads, version->time);
-    for (uint32_t looked = 0;; looked++, aion_run_next(&shard->pool, &key->reads, &place)) {
-        const struct aion_entry *read = aion_run_get(&shard->pool, &key->reads, place);
+    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->reads, version->time);
+    for (uint32_t looked = 0;; looked++, aion_sorted_chunks_next(&shard->pool, &key->reads, &place)) {
+        const struct aion_entry *read = aion_sorted_chunks_get(&shard->pool, &key->reads, place);
         if (!read || read->time != version->time)
             return false;
         if (looked == aion_many(shard))
@@ -195,9 +196,9 @@ static void note_ties(struct iso_aion_shard *shard, const struct aion_key *key, 
                       struct aion_place place)
 {
     struct aion_place before = place;
-    const struct aion_entry *next = aion_run_get(&shard->pool, &key->versions, place), *previous = NULL;
-    if (key->versions.count && aion_run_before(&shard->pool, &key->versions, &before))
-        previous = aion_run_get(&shard->pool, &key->versions, before);
+    const struct aion_entry *next = aion_sorted_chunks_get(&shard->pool, &key->versions, place), *previous = NULL;
+    if (key->versions.count && aion_sorted_chunks_before(&shard->pool, &key->versions, &before))
+        previous = aion_sorted_chunks_get(&shard->pool, &key->versions, before);
     if ((next && next->time == version->time) || (previous && previous->time == version->time) ||
         reader_shares(shard, key, version))
         aion_tie_note(shard, key, version->time);
@@ -215,7 +216,7 @@ static struct aion_entry version_of(struct iso_aion_shard *shard, const struct a
 {
     const struct aion_detail *detail = step->detail ? &batch->details[step->detail - 1] : NULL;
     struct aion_entry version = {.time = part->cts,
-                                 .start = detail ? detail->time : part->opened,
+                                 .start = detail ? detail->time : part->start_bound,
                                  .transaction = aion_transaction_reference(shard, transaction),
                                  .detail = step->flags & AION_UNJUDGED ? AION_VERSION_UNJUDGED : 0,
                                  .operation = step->operation};
@@ -232,7 +233,7 @@ static inline void note_version(struct iso_aion_shard *shard, const struct aion_
 {
     if (!key->cold)
         return;
-    aion_crowd_add(shard, key, version);
+    aion_overlap_count_add(shard, key, version);
     aion_value_writers_add(shard, key, version, true);
 }
 
@@ -247,20 +248,20 @@ static inline bool append_version(struct iso_aion_shard *shard, const struct aio
                                   const struct aion_step *step, struct aion_key *key, uint32_t transaction)
 {
     uint64_t time = part->cts;
-    bool overlaps = judges_overlaps(shard) && key->newest_time >= part->opened;
+    bool overlaps = judges_overlaps(shard) && key->newest_time >= part->start_bound;
     if (step->kind != AION_VERSION || step->detail || aion_value_is_entry(step->value) || overlaps ||
         !key->versions.count || key->newest_time >= time || key->last_read >= time)
         return false;
-    struct aion_entry *entry = aion_run_append(&shard->pool, &key->versions, part->opened);
+    struct aion_entry *entry = aion_sorted_chunks_append(&shard->pool, &key->versions, part->start_bound);
     if (!entry)
         return false;
     *entry = (struct aion_entry){.time = time,
-                                 .start = part->opened,
+                                 .start = part->start_bound,
                                  .value = step->value,
                                  .transaction = aion_transaction_reference(shard, transaction),
                                  .operation = step->operation};
-    if (time > part->opened && time - part->opened > key->span)
-        key->span = time - part->opened;
+    if (time > part->start_bound && time - part->start_bound > key->span)
+        key->span = time - part->start_bound;
     key->newest_time = time;
     key->newest_value = step->value;
     key->flags |= AION_KEY_CHANGED;
@@ -276,29 +277,29 @@ static inline bool insert_version_near(struct iso_aion_shard *shard, const struc
 {
     struct aion_near near, ties;
     if (step->kind != AION_VERSION || step->detail || aion_value_is_entry(step->value) || aion_key_is_list(key) ||
-        !key->versions.count || !aion_run_near(&shard->pool, &key->versions, part->cts, &near) || !near.has_room ||
-        !near.index)
+        !key->versions.count || !aion_sorted_chunks_near(&shard->pool, &key->versions, part->cts, &near) ||
+        !near.has_room || !near.index)
         return false;
-    bool met = judges_overlaps(shard) && near.entries[near.index - 1].time >= part->opened;
+    bool met = judges_overlaps(shard) && near.entries[near.index - 1].time >= part->start_bound;
     for (uint32_t i = near.index; i < near.count; i++)
         met |= near.entries[i].time == part->cts || (judges_overlaps(shard) && near.entries[i].start <= part->cts);
     if (met)
         return false;
     if (shard->options.level == ISO_SER && key->last_read >= part->cts && key->reads.count &&
-        (!aion_run_near(&shard->pool, &key->reads, part->cts, &ties) ||
+        (!aion_sorted_chunks_near(&shard->pool, &key->reads, part->cts, &ties) ||
          (ties.index < ties.count && ties.entries[ties.index].time == part->cts)))
         return false;
     struct aion_entry version = {.time = part->cts,
-                                 .start = part->opened,
+                                 .start = part->start_bound,
                                  .value = step->value,
                                  .transaction = aion_transaction_reference(shard, transaction),
                                  .operation = step->operation};
-    aion_run_put_near(&shard->pool, &key->versions, &near, &version);
+    aion_sorted_chunks_put_near(&shard->pool, &key->versions, &near, &version);
     note_version(shard, key, &version);
     key->flags |= AION_KEY_CHANGED;
     shard->stats.versions++;
-    if (part->cts > part->opened && part->cts - part->opened > key->span)
-        key->span = part->cts - part->opened;
+    if (part->cts > part->start_bound && part->cts - part->start_bound > key->span)
+        key->span = part->cts - part->start_bound;
     bool last = near.index == near.count;
     if (last) {
         key->newest_time = part->cts;
@@ -317,7 +318,7 @@ __attribute__((noinline)) static void insert_version(struct iso_aion_shard *shar
         return;
     struct aion_entry version = version_of(shard, batch, part, step, transaction);
     aion_page_in(shard, key, version.start < version.time ? version.start : version.time);
-    if (aion_run_full(&shard->pool, &key->versions))
+    if (aion_sorted_chunks_full(&shard->pool, &key->versions))
         aion_trim(shard, key);
     struct aion_place place = aion_place_of_version(shard, key, &version);
     if (judges_overlaps(shard) && !(version.detail & AION_VERSION_UNJUDGED))
@@ -329,14 +330,14 @@ __attribute__((noinline)) static void insert_version(struct iso_aion_shard *shar
         aion_transaction_drop(shard, transaction);
         return;
     }
-    place = aion_run_insert(&shard->pool, &key->versions, place, &version);
+    place = aion_sorted_chunks_insert(&shard->pool, &key->versions, place, &version);
     note_version(shard, key, &version);
     key->flags |= AION_KEY_CHANGED;
     shard->stats.versions++;
     if (version.time > version.start && version.time - version.start > key->span)
         key->span = version.time - version.start;
-    aion_run_next(&shard->pool, &key->versions, &place);
-    const struct aion_entry *successor = aion_run_get(&shard->pool, &key->versions, place);
+    aion_sorted_chunks_next(&shard->pool, &key->versions, &place);
+    const struct aion_entry *successor = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
     if (!successor) {
         key->newest_time = version.time;
         key->newest_value = version.value;
@@ -378,20 +379,21 @@ static bool stands_among_unknown(const void *context, const struct aion_entry *o
     return transactions[other->transaction].tid < transactions[nonversion->transaction].tid;
 }
 
-static struct aion_place place_of_nonversion(const struct iso_aion_shard *shard, const struct aion_run *nonversions,
+static struct aion_place place_of_nonversion(const struct iso_aion_shard *shard,
+                                             const struct aion_sorted_chunks *nonversions,
                                              const struct aion_entry *nonversion)
 {
     struct standing standing = {shard, nonversion};
     if (!aion_is_unknown(nonversion))
-        return aion_run_lower(&shard->pool, nonversions, nonversion->time);
-    return aion_run_among(&shard->pool, nonversions, nonversion->time, stands_among_unknown, &standing);
+        return aion_sorted_chunks_lower(&shard->pool, nonversions, nonversion->time);
+    return aion_sorted_chunks_among(&shard->pool, nonversions, nonversion->time, stands_among_unknown, &standing);
 }
 
 void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
                      uint32_t number)
 {
     struct aion_key *key = &shard->keys.list[step->key];
-    struct aion_run *nonversions = &aion_cold_of(shard, key)->nonversions;
+    struct aion_sorted_chunks *nonversions = &aion_cold_of(shard, key)->nonversions;
     const struct aion_transaction *transaction = &shard->transactions.list[number];
     uint8_t status = transaction->flags & ISO_STATUS_MASK;
     bool has_sts = transaction->flags & ISO_HAS_STS;
@@ -408,9 +410,10 @@ void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batc
         nonversion.time = has_sts ? transaction->sts : shard->time.passed;
     if (status != ISO_UNKNOWN && nonversion.time >= aion_unknown_time(0))
         nonversion.time = aion_unknown_time(0) - 1;
-    if (aion_run_full(&shard->pool, nonversions))
+    if (aion_sorted_chunks_full(&shard->pool, nonversions))
         aion_trim(shard, key);
-    aion_run_insert(&shard->pool, nonversions, place_of_nonversion(shard, nonversions, &nonversion), &nonversion);
+    aion_sorted_chunks_insert(&shard->pool, nonversions, place_of_nonversion(shard, nonversions, &nonversion),
+                              &nonversion);
     aion_value_writers_add(shard, key, &nonversion, false);
     key->flags |= AION_KEY_CHANGED;
     if (status == ISO_UNKNOWN)
@@ -440,16 +443,17 @@ static void forget_write(struct iso_aion_shard *shard, struct aion_key *key, con
 {
     if (!key->cold)
         return;
-    struct aion_run *nonversions = &shard->cold.list[key->cold].nonversions;
+    struct aion_sorted_chunks *nonversions = &shard->cold.list[key->cold].nonversions;
     uint64_t time = aion_unknown_time(value);
-    struct aion_place place = aion_run_among(&shard->pool, nonversions, time, stands_before_forgotten, forgotten);
-    const struct aion_entry *nonversion = aion_run_get(&shard->pool, nonversions, place);
+    struct aion_place place =
+        aion_sorted_chunks_among(&shard->pool, nonversions, time, stands_before_forgotten, forgotten);
+    const struct aion_entry *nonversion = aion_sorted_chunks_get(&shard->pool, nonversions, place);
     if (nonversion && nonversion->time == time && nonversion->detail == forgotten->detail &&
         nonversion->start == forgotten->start &&
         shard->transactions.list[nonversion->transaction].tid == forgotten->tid) {
         uint32_t transaction = nonversion->transaction;
         aion_values_drop(&shard->values, value);
-        aion_run_remove(&shard->pool, nonversions, place);
+        aion_sorted_chunks_remove(&shard->pool, nonversions, place);
         aion_transaction_drop(shard, transaction);
     }
     aion_recheck_pending(shard, key, ISO_NONE);

@@ -14,7 +14,7 @@ enum fact_kind {
     FACT_WR,           /* commit of the writer -> begin of the reader: `read`, `version` */
     FACT_LIST,         /* commit -> begin of two versions, `other` before `version`; `read` is the list read's
                           operation */
-    FACT_GIVEN,        /* commit -> begin of two versions, `other` before `version`, by their commit timestamps */
+    FACT_COMMIT_ORDER, /* commit -> begin of two versions, `other` before `version`, by their commit timestamps */
     FACT_HIDES,        /* commit of `other` -> begin of `version`'s writer: `other`'s commit comes before `read`,
                         * which reads   `version` */
     FACT_PAIR,         /* commit of `other` -> begin of `version`: other's begin comes before version's commit */

@@ -147,7 +147,7 @@ static void mark_basis(struct explanation *explanation, const struct fact *fact,
     case FACT_SESSION:
     case FACT_TIME:
     case FACT_LIST:
-    case FACT_GIVEN:
+    case FACT_COMMIT_ORDER:
     case FACT_GUESS:
         break;
     }
@@ -182,7 +182,7 @@ static struct iso_edge edge_of_fact(const struct engine *engine, const struct fa
     case FACT_RW:
         return edge_rw(engine, fact->read, engine->reads.writer[fact->read], fact->version);
     case FACT_LIST:
-    case FACT_GIVEN:
+    case FACT_COMMIT_ORDER:
     case FACT_HIDES:
     case FACT_PAIR:
         return edge_ww(engine, fact->other, fact->version);
@@ -318,7 +318,7 @@ static void write_fact(struct explanation *explanation, uint32_t number)
         iso_evidence_lemma(&engine->result->evidence, ISO_LEMMA_LIST, fact->read);
         write_literal(explanation, literal_order(engine, fact->other, fact->version));
         break;
-    case FACT_GIVEN:
+    case FACT_COMMIT_ORDER:
         if (!is_new_order(explanation, fact->other, fact->version))
             break;
         start_lemma(explanation, ISO_LEMMA_VERSIONS);

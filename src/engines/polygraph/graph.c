@@ -1,5 +1,5 @@
 /* The graph of facts, and clocks: for each node and chain the latest node of the chain that reaches it. */
-#include "polygraph/given.h"
+#include "polygraph/commit_order.h"
 
 void graph_init(struct engine *engine)
 {
@@ -154,7 +154,7 @@ uint64_t graph_count_known(struct engine *engine)
         if (engine->reads.writer[read] == INITIAL)
             count += engine->spans.first[key + 1] - engine->spans.first[key];
     }
-    return count + engine->list_orders.count + given_count_facts(engine);
+    return count + engine->list_orders.count + commit_order_count_facts(engine);
 }
 
 void graph_add_known(struct engine *engine)
@@ -182,7 +182,7 @@ void graph_add_known(struct engine *engine)
                                            .from = version_commit(engine, earlier),
                                            .to = version_begin(engine, later)});
     }
-    given_add_facts(engine);
+    commit_order_add_facts(engine);
     engine->graph.known_count = engine->graph.fact_count;
     engine->result->counters.known_edges = engine->graph.fact_count;
     graph_link(engine);

@@ -2,7 +2,7 @@
 #include "iso/polygraph.h"
 
 #include "base/clock.h"
-#include "polygraph/given.h"
+#include "polygraph/commit_order.h"
 #include "polygraph/validate.h"
 #include "polygraph/windows.h"
 #include "problem/placements.h"
@@ -259,15 +259,15 @@ static enum step_result read_history(struct engine *engine)
     problem_scan(problem);
     take_problem(engine);
     if (engine->options->versions_by_commit) {
-        given_build(engine);
+        commit_order_build(engine);
         problem->reads = engine->reads;
-        problem->seen = engine->given->seen;
+        problem->seen = engine->commit_order->seen;
     }
     problem_find_writers(problem);
     take_problem(engine);
     if (engine->budget.stop_reason)
         return STEP_STOPPED;
-    if (!engine->given) /* else the graph decides: a read's version is known by more than its value */
+    if (!engine->commit_order) /* else the graph decides: a read's version is known by more than its value */
         problem_find_lost_updates(problem);
     if (problem_has_findings(problem))
         return STEP_CONTRADICTION;
@@ -291,7 +291,7 @@ static void judge_history(struct engine *engine)
         conclude_undecided(engine, engine->budget.stop_reason);
         return;
     }
-    if (engine->given ? given_decides(engine) : advice_decides(engine)) {
+    if (engine->commit_order ? commit_order_decides(engine) : suggestion_decides(engine)) {
         counters->seconds_prepare = iso_clock_seconds() - start;
         return;
     }
@@ -317,10 +317,10 @@ static void judge_history(struct engine *engine)
 static void trim_evidence(struct engine *engine)
 {
     double start = iso_clock_seconds();
-    if (engine->result->evidence.lemma_count && engine->chains.count) /* what given_graph.c says is short */
+    if (engine->result->evidence.lemma_count && engine->chains.count) /* what commit_order_graph.c says is short */
         trim_proof(engine);
-    if (engine->given && engine->result->outcome == ISO_IS_VIOLATED && engine->result->cycles &&
-        given_is_doubtful(engine))
+    if (engine->commit_order && engine->result->outcome == ISO_IS_VIOLATED && engine->result->cycles &&
+        commit_order_is_doubtful(engine))
         conclude_undecided(engine, "foreign-cycle");
     engine->result->counters.seconds_explain += iso_clock_seconds() - start;
 }
@@ -332,7 +332,7 @@ static void release_engine(struct engine *engine)
     chains_release(engine);
     candidates_release(engine);
     problem_release(&engine->problem);
-    given_release(engine);
+    commit_order_release(engine);
 }
 
 enum iso_status iso_polygraph_check(const struct iso_history *history, const struct iso_polygraph_options *options,

@@ -2,8 +2,8 @@
  *
  * problem     what the history says (problem/problem.h, engine_problem.h)
  *   read_from.c        who may have written what a read saw, as versions
- *   given.c            the order of versions by commit timestamps, where it is given
- *   given_graph.c      the graph that this and the reads make, where nothing is open
+ *   commit_order.c            the order of versions by commit timestamps, where it is given
+ *   commit_order_graph.c      the graph that this and the reads make, where nothing is open
  *   candidates.c       which of several possible writers are left when clocks are there
  * graph       what is known (engine_graph.h)
  *   chains.c           transactions -> chains; versions sorted by key, chain, position
@@ -14,7 +14,7 @@
  *   rules.c            what follows at a node
  *   saturate.c         the rules, until nothing more follows
  * ordering    an order that explains the history (search.h, windows.h, topological.h)
- *   advice.c           the order of the input, tried
+ *   suggestion.c           the order of the input, tried
  *   estimate.c, schedule.c             an order to propose
  *   lookahead.c, topological.c         one that looks ahead, in an order that is kept while edges come and go
  *   windows.c, sccs.c, window_solve.c  the order, mended where it does not work
@@ -59,7 +59,7 @@ struct engine {
     struct writer_sets writer_sets;
     struct list_orders list_orders;
     struct placements *placements;
-    struct given *given; /* the order of versions by cts (given.h); NULL: it is not given */
+    struct commit_order *commit_order; /* the order of versions by cts (commit_order.h); NULL: it is not given */
     struct versions versions;
     struct spans spans;
     struct candidates candidates;
@@ -244,8 +244,8 @@ static inline stamp version_commit_stamp(const struct engine *engine, uint32_t v
 /* versions of a key, of one chain */
 uint32_t span_first_after(const struct engine *engine, uint32_t span, uint32_t version);
 
-/* advice.c: true, with the evidence, if the order of the input explains the history. */
-bool advice_decides(struct engine *engine);
+/* suggestion.c: true, with the evidence, if the order of the input explains the history. */
+bool suggestion_decides(struct engine *engine);
 
 /* windows.c: true with the order of nodes in engine->graph.order, of which the first `scheduled_count` are given.
  * False, and nothing has changed, where an SCC has more than `most_scc` nodes, a window that it takes more than

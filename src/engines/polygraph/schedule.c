@@ -25,7 +25,7 @@ static uint32_t *unread_of(const struct schedule *schedule, uint32_t version, ui
 }
 
 /* Nodes of time block nothing: they come first, then what is given, then what is estimated. */
-static void rank_nodes(struct schedule *schedule, const uint32_t *given, uint32_t count)
+static void rank_nodes(struct schedule *schedule, const uint32_t *commit_order, uint32_t count)
 {
     const struct engine *engine = schedule->engine;
     uint32_t *likely = iso_numbers(engine->graph.event_count), end = 0;
@@ -34,8 +34,8 @@ static void rank_nodes(struct schedule *schedule, const uint32_t *given, uint32_
     for (uint32_t node = engine->graph.event_count; node < engine->graph.node_count; node++)
         schedule->likely[end++] = node;
     for (uint32_t i = 0; i < count; i++) {
-        schedule->rank[given[i]] = end;
-        schedule->likely[end++] = given[i];
+        schedule->rank[commit_order[i]] = end;
+        schedule->likely[end++] = commit_order[i];
     }
     for (uint32_t i = 0; i < engine->graph.event_count; i++) {
         if (schedule->rank[likely[i]] == ISO_NONE)
@@ -63,7 +63,8 @@ static uint32_t *list_own_reads(const struct engine *engine)
     return own;
 }
 
-static void schedule_init(struct schedule *schedule, struct engine *engine, const uint32_t *given, uint32_t count)
+static void schedule_init(struct schedule *schedule, struct engine *engine, const uint32_t *commit_order,
+                          uint32_t count)
 {
     *schedule = (struct schedule){.engine = engine,
                                   .likely = iso_numbers(engine->graph.node_count),
@@ -72,7 +73,7 @@ static void schedule_init(struct schedule *schedule, struct engine *engine, cons
     schedule->open_writer = iso_numbers_none(engine->history->key_count);
     schedule->current = versions_initial(engine);
     schedule->own_read = list_own_reads(engine);
-    rank_nodes(schedule, given, count);
+    rank_nodes(schedule, commit_order, count);
     schedule->degree = iso_numbers_zero(engine->graph.node_count);
     graph_count_degrees(engine, engine->graph.linked_count, schedule->degree);
     agenda_init(&schedule->agenda, engine->graph.node_count);

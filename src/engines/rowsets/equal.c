@@ -28,7 +28,7 @@ static void add_value(const struct iso_rowsets *engine, struct rowsets_index *in
                                    ? iso_scalar_of_kind(ISO_SCALAR_UNKNOWN)
                                    : iso_scalar_read(index->type, rowsets_text(&engine->atoms, value, buffer));
     if (scalar.kind == ISO_SCALAR_UNKNOWN || !iso_scalar_is_exact(&scalar)) {
-        add_entry(index, &index->loose, row);
+        add_entry(index, &index->unindexed, row);
         return;
     }
     uint64_t hash = iso_scalar_hash(&scalar);
@@ -85,7 +85,7 @@ static void add_row(const struct iso_rowsets *engine, struct rowsets_index *inde
     const struct rowsets_cell *own = &engine->store.cells[engine->store.rows[row].cells];
     const struct rowsets_cell *cell = rowsets_find_cell(engine, row, index->column);
     if (!is_regular(engine, own, cell))
-        add_entry(index, &index->loose, row);
+        add_entry(index, &index->unindexed, row);
     if (cell && cell->has_initial)
         add_value(engine, index, row, cell->initial);
     for (uint32_t v = 0; cell && v < cell->count; v++)
@@ -108,7 +108,7 @@ const struct rowsets_index *rowsets_index(struct iso_rowsets *engine, uint32_t n
     }
     ISO_GROW(table->indexes, table->index_count, table->index_capacity);
     struct rowsets_index *index = &table->indexes[table->index_count++];
-    *index = (struct rowsets_index){.column = column, .type = type, .loose = ISO_NONE};
+    *index = (struct rowsets_index){.column = column, .type = type, .unindexed = ISO_NONE};
     for (uint32_t c = 0; c < table->chunk_count; c++)
         for (uint32_t i = 0; i < table->chunks[c].count; i++)
             add_row(engine, index, table->chunks[c].rows[i]);
@@ -142,7 +142,7 @@ void rowsets_index_loosen(struct iso_rowsets *engine, struct rowsets_target targ
 {
     struct rowsets_table *table = &engine->store.tables[target.table];
     for (uint32_t i = 0; i < table->index_count; i++)
-        add_entry(&table->indexes[i], &table->indexes[i].loose, target.row);
+        add_entry(&table->indexes[i], &table->indexes[i].unindexed, target.row);
 }
 
 void rowsets_index_birth(struct iso_rowsets *engine, struct rowsets_target target, const struct rowsets_write *write,
@@ -155,6 +155,6 @@ void rowsets_index_birth(struct iso_rowsets *engine, struct rowsets_target targe
                cell->column != table->indexes[i].column)
             cell++;
         if (cell == end || cell->table != write->table || cell->parts != write->parts)
-            add_entry(&table->indexes[i], &table->indexes[i].loose, target.row);
+            add_entry(&table->indexes[i], &table->indexes[i].unindexed, target.row);
     }
 }

@@ -79,7 +79,7 @@ static void report_row(struct judge *judge, enum iso_violation_kind kind)
         return;
     ISO_GROW(query->emitted, query->emitted_count, query->emitted_capacity);
     query->emitted[query->emitted_count++] = row->parts;
-    if (contains(judge->told, judge->told_count, row->parts))
+    if (contains(judge->reported, judge->reported_count, row->parts))
         return;
     struct iso_rowsets_finding finding = {.axiom = row->is_own ? ISO_INT : ISO_EXT, .kind = kind, .rows = 1};
     iso_atom parts = row->parts;
@@ -228,7 +228,7 @@ static void visit_rows(struct judge *judge, judge_visitor function)
         judge_visit(judge, function);
     } else {
         visit_entries(judge, rowsets_index_first(judge->index, judge->hash), function);
-        visit_entries(judge, judge->index->loose, function);
+        visit_entries(judge, judge->index->unindexed, function);
     }
     for (uint32_t i = 0; i < query->own_count; i++) {
         uint32_t row = ISO_NONE;
@@ -529,10 +529,10 @@ static void begin_again(struct judge *judge)
     struct rowsets_query *query = judge->query;
     if (!query->is_provisional)
         return;
-    judge->told = query->emitted;
-    judge->told_count = query->emitted_count;
-    judge->told_aggregate = query->in_aggregate;
-    judge->told_bag = query->in_bag;
+    judge->reported = query->emitted;
+    judge->reported_count = query->emitted_count;
+    judge->reported_aggregate = query->in_aggregate;
+    judge->reported_bag = query->in_bag;
     query->emitted = NULL;
     query->emitted_count = query->emitted_capacity = 0;
     query->in_aggregate = query->in_bag = false;
@@ -558,11 +558,12 @@ static void retract(struct judge *judge, iso_atom parts, enum iso_violation_kind
 static void retract_what_is_right(struct judge *judge)
 {
     const struct rowsets_query *query = judge->query;
-    for (uint32_t i = 0; i < judge->told_count; i++)
-        if (!was_emitted(query, judge->told[i]))
-            retract(judge, judge->told[i], was_returned(query, judge->told[i]) ? ISO_EXTRA_ROW : ISO_MISSING_ROW);
-    if ((judge->told_aggregate || judge->told_bag) && !query->in_aggregate && !query->in_bag)
-        retract(judge, ISO_ABSENT, judge->told_aggregate ? ISO_AGGREGATE : ISO_MISSING_ROW);
+    for (uint32_t i = 0; i < judge->reported_count; i++)
+        if (!was_emitted(query, judge->reported[i]))
+            retract(judge, judge->reported[i],
+                    was_returned(query, judge->reported[i]) ? ISO_EXTRA_ROW : ISO_MISSING_ROW);
+    if ((judge->reported_aggregate || judge->reported_bag) && !query->in_aggregate && !query->in_bag)
+        retract(judge, ISO_ABSENT, judge->reported_aggregate ? ISO_AGGREGATE : ISO_MISSING_ROW);
 }
 
 /* What it asks for is not kept any more. */
@@ -591,7 +592,7 @@ uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, 
     }
     if (!is_forgotten(engine, query))
         retract_what_is_right(&judge);
-    iso_free(judge.told);
+    iso_free(judge.reported);
     engine->stats.looked_at += judge.looked_at;
     uint32_t blocker = judge.is_last ? ISO_NONE : judge.blocker;
     if (blocker == ISO_NONE && !judge.is_early)

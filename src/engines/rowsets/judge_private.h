@@ -23,7 +23,7 @@ struct judge_cell {
 struct judge_row {
     uint32_t row; /* ISO_NONE: only the transaction itself wrote it */
     iso_atom parts;
-    bool is_own, is_reborn;
+    bool is_own, is_reinserted;
     struct judge_cell there, *cells; /* by slot */
     uint64_t writer_cts;             /* of the newest version that decides */
     iso_atom writer;
@@ -40,7 +40,7 @@ struct judge_outcome {
 
 struct judge_aggregate {
     struct iso_aggregate aggregate;
-    struct iso_json_text name, told;
+    struct iso_json_text name, reported;
     uint32_t slot;
     struct iso_aggregation total;
 };
@@ -49,8 +49,8 @@ struct judge_aggregate {
 struct judge_bag {
     uint32_t first_slot, column_count;
     struct iso_text text;
-    uint64_t *places;               /* start << 32 | length, in `text` */
-    uint32_t count, capacity, told; /* the first `told` are what was returned */
+    uint64_t *places;                   /* start << 32 | length, in `text` */
+    uint32_t count, capacity, reported; /* the first `told` are what was returned */
 };
 
 struct judge {
@@ -60,10 +60,10 @@ struct judge {
     const struct iso_condition *where; /* NULL: none */
     bool has_bounds, is_last, is_altered;
     bool is_retracting;
-    bool is_early;                 /* by the deadline: what is found may be retracted */
-    bool told_aggregate, told_bag; /* it was found before, */
-    iso_atom *told;                /* and so were these rows */
-    uint32_t told_count;
+    bool is_early;                         /* by the deadline: what is found may be retracted */
+    bool reported_aggregate, reported_bag; /* it was found before, */
+    iso_atom *reported;                    /* and so were these rows */
+    uint32_t reported_count;
     struct iso_bounds bounds;
     bool of_integers; /* keys of one integer lie between these two, others as `bounds` say */
     int64_t least, most;

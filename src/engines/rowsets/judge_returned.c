@@ -60,16 +60,16 @@ uint32_t judge_add_slot(struct judge *judge, struct iso_json_text name, bool is_
 /* ---- reading ---- */
 
 /* A number, a boolean, a text; `at` NULL: null. */
-static bool read_told(struct iso_json *json, struct iso_json_text *told)
+static bool read_reported(struct iso_json *json, struct iso_json_text *reported)
 {
-    *told = (struct iso_json_text){NULL, 0};
+    *reported = (struct iso_json_text){NULL, 0};
     enum iso_json_type type = iso_json_peek(json);
     if (type == ISO_JSON_STRING)
-        return iso_json_string(json, told);
+        return iso_json_string(json, reported);
     const char *at = json->at;
     bool fine = type != ISO_JSON_OBJECT && type != ISO_JSON_ARRAY && iso_json_skip(json);
     if (fine && type != ISO_JSON_NULL)
-        *told = (struct iso_json_text){at, (size_t)(json->at - at)};
+        *reported = (struct iso_json_text){at, (size_t)(json->at - at)};
     return fine;
 }
 
@@ -89,19 +89,20 @@ static bool read_aggregate(struct judge *judge, struct iso_json_text name)
                                                      : judge->slots[aggregate->slot].type);
     if (iso_json_peek(&judge->json) == ISO_JSON_DIGITS)
         iso_aggregation_of_numbers(&aggregate->total);
-    return read_told(&judge->json, &aggregate->told);
+    return read_reported(&judge->json, &aggregate->reported);
 }
 
-static void put_told(struct judge *judge, struct iso_text *text, struct iso_scalar_type type, struct iso_json_text told)
+static void put_reported(struct judge *judge, struct iso_text *text, struct iso_scalar_type type,
+                         struct iso_json_text reported)
 {
     size_t start = judge->room.used;
-    if (!told.at) {
+    if (!reported.at) {
         iso_text_put(text, "null");
-    } else if (iso_value_spell(type.value, told, &judge->room)) {
+    } else if (iso_value_spell(type.value, reported, &judge->room)) {
         iso_text_put_string(text, judge->room.bytes + start, judge->room.used - start);
         judge->room.used = start;
     } else {
-        iso_text_put_string(text, told.at, told.length);
+        iso_text_put_string(text, reported.at, reported.length);
     }
 }
 
@@ -116,7 +117,7 @@ static bool read_bag(struct judge *judge)
 {
     struct iso_json *json = &judge->json;
     struct judge_bag *bag = &judge->bag;
-    struct iso_json_text told;
+    struct iso_json_text reported;
     for (iso_json_enter_array(json); iso_json_element(json);) {
         size_t start = bag->text.used;
         uint32_t at = 0;
@@ -124,16 +125,16 @@ static bool read_bag(struct judge *judge)
         if (!iso_json_enter_array(json))
             return false;
         for (; iso_json_element(json); at++) {
-            if (at == bag->column_count || !read_told(json, &told))
+            if (at == bag->column_count || !read_reported(json, &reported))
                 return false;
             iso_text_put(&bag->text, at ? "," : "");
-            put_told(judge, &bag->text, judge->slots[bag->first_slot + at].type, told);
+            put_reported(judge, &bag->text, judge->slots[bag->first_slot + at].type, reported);
         }
         end_bag_row(bag, start);
         if (at != bag->column_count || bag->text.used > UINT32_MAX / 2)
             return false;
     }
-    bag->told = bag->count;
+    bag->reported = bag->count;
     return true;
 }
 
@@ -167,7 +168,7 @@ bool judge_read_returned(struct judge *judge)
         if (iso_json_is(&name, "columns"))
             fine = read_columns(judge);
         else if (iso_json_is(&name, "bag"))
-            fine = judge->has_bag && !judge->bag.told && read_bag(judge);
+            fine = judge->has_bag && !judge->bag.reported && read_bag(judge);
         else
             fine = read_aggregate(judge, name);
     }
@@ -297,7 +298,7 @@ static void judge_aggregates(struct judge *judge)
     iso_text_put(&actual, "{");
     for (uint32_t i = 0; i < judge->aggregate_count; i++) {
         struct judge_aggregate *aggregate = &judge->aggregates[i];
-        iso_truth truth = iso_aggregation_is(&aggregate->total, aggregate->told);
+        iso_truth truth = iso_aggregation_is(&aggregate->total, aggregate->reported);
         if (iso_truth_outcomes(truth) == ISO_TRUTH_TRUE)
             continue;
         if (iso_truth_outcomes(truth) != ISO_TRUTH_FALSE) {
@@ -309,7 +310,7 @@ static void judge_aggregates(struct judge *judge)
         bool has = iso_aggregation_put(&aggregate->total, &value);
         bool quoted = aggregate->aggregate.kind > ISO_AGGREGATE_COUNT;
         put_member(&expected, aggregate, has ? value.bytes : NULL, value.used, quoted);
-        put_member(&actual, aggregate, aggregate->told.at, aggregate->told.length, quoted);
+        put_member(&actual, aggregate, aggregate->reported.at, aggregate->reported.length, quoted);
         wrong++;
     }
     iso_text_put(&expected, "}");
@@ -323,7 +324,7 @@ static void judge_aggregates(struct judge *judge)
                                               .actual = json_of(&actual),
                                               .rows = 1};
         judge->query->in_aggregate = true;
-        if (!judge->told_aggregate)
+        if (!judge->reported_aggregate)
             judge_report(judge, &finding);
     }
     iso_text_release(&expected);
@@ -346,22 +347,22 @@ static int compare_bag_rows(const void *left, const void *right, void *context)
 }
 
 /* Takes out of both sorted lists what is in both. */
-static void take_common(const struct judge_bag *bag, uint64_t *told, uint32_t *told_count, uint64_t *found,
+static void take_common(const struct judge_bag *bag, uint64_t *reported, uint32_t *reported_count, uint64_t *found,
                         uint32_t *found_count)
 {
-    uint32_t i = 0, j = 0, told_kept = 0, found_kept = 0;
-    while (i < *told_count || j < *found_count) {
-        int order = i == *told_count    ? 1
-                    : j == *found_count ? -1
-                                        : compare_bag_rows(&told[i], &found[j], (void *)(uintptr_t)bag);
+    uint32_t i = 0, j = 0, reported_kept = 0, found_kept = 0;
+    while (i < *reported_count || j < *found_count) {
+        int order = i == *reported_count ? 1
+                    : j == *found_count  ? -1
+                                         : compare_bag_rows(&reported[i], &found[j], (void *)(uintptr_t)bag);
         if (order < 0)
-            told[told_kept++] = told[i++];
+            reported[reported_kept++] = reported[i++];
         else if (order > 0)
             found[found_kept++] = found[j++];
         else
             i++, j++;
     }
-    *told_count = told_kept;
+    *reported_count = reported_kept;
     *found_count = found_kept;
 }
 
@@ -369,7 +370,7 @@ static void take_common(const struct judge_bag *bag, uint64_t *told, uint32_t *t
 static bool may_be_one(struct judge *judge, struct iso_json_text left, struct iso_json_text right)
 {
     struct iso_json one, other;
-    struct iso_json_text value, told;
+    struct iso_json_text value, reported;
     struct iso_text texts[2] = {{0}, {0}};
     bool may = true;
     iso_text_put_bytes(&texts[0], left.at, left.length);
@@ -384,9 +385,9 @@ static bool may_be_one(struct judge *judge, struct iso_json_text left, struct is
     iso_json_enter_array(&other);
     for (uint32_t i = 0; may && i < judge->bag.column_count; i++) {
         const struct iso_scalar_type *type = &judge->slots[judge->bag.first_slot + i].type;
-        may = iso_json_element(&one) && iso_json_element(&other) && read_told(&one, &value) &&
-              read_told(&other, &told) && !value.at == !told.at &&
-              (!value.at || iso_values_compare(type->value, value, told,
+        may = iso_json_element(&one) && iso_json_element(&other) && read_reported(&one, &value) &&
+              read_reported(&other, &reported) && !value.at == !reported.at &&
+              (!value.at || iso_values_compare(type->value, value, reported,
                                                (struct iso_spellers){.client = true, .only_signed = type->is_signed}) !=
                                 ISO_VALUES_DIFFER);
     }
@@ -397,14 +398,14 @@ static bool may_be_one(struct judge *judge, struct iso_json_text left, struct is
     return may;
 }
 
-static bool is_unclear(struct judge *judge, const uint64_t *told, uint32_t told_count, const uint64_t *found,
+static bool is_unclear(struct judge *judge, const uint64_t *reported, uint32_t reported_count, const uint64_t *found,
                        uint32_t found_count)
 {
-    if ((uint64_t)told_count * found_count > MOST_PAIRS)
+    if ((uint64_t)reported_count * found_count > MOST_PAIRS)
         return true;
-    for (uint32_t i = 0; i < told_count; i++)
+    for (uint32_t i = 0; i < reported_count; i++)
         for (uint32_t j = 0; j < found_count; j++)
-            if (may_be_one(judge, bag_row(&judge->bag, told[i]), bag_row(&judge->bag, found[j])))
+            if (may_be_one(judge, bag_row(&judge->bag, reported[i]), bag_row(&judge->bag, found[j])))
                 return true;
     return false;
 }
@@ -422,26 +423,26 @@ static void judge_bag_rows(struct judge *judge)
     struct judge_bag *bag = &judge->bag;
     if (!bag->count)
         return;
-    uint64_t *told = bag->places, *found = bag->places + bag->told;
-    uint32_t told_count = bag->told, found_count = bag->count - bag->told;
+    uint64_t *reported = bag->places, *found = bag->places + bag->reported;
+    uint32_t reported_count = bag->reported, found_count = bag->count - bag->reported;
     bool is_whole = !judge->reasons; /* else what is extra may be what is not known */
-    qsort_r(told, told_count, sizeof *told, compare_bag_rows, bag);
+    qsort_r(reported, reported_count, sizeof *reported, compare_bag_rows, bag);
     qsort_r(found, found_count, sizeof *found, compare_bag_rows, bag);
-    take_common(bag, told, &told_count, found, &found_count);
-    told_count = is_whole ? told_count : 0;
+    take_common(bag, reported, &reported_count, found, &found_count);
+    reported_count = is_whole ? reported_count : 0;
     found_count = judge->query->is_partial ? 0 : found_count;
-    if (!told_count && !found_count)
+    if (!reported_count && !found_count)
         return;
-    if (is_unclear(judge, told, told_count, found, found_count)) {
+    if (is_unclear(judge, reported, reported_count, found, found_count)) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_SPELLING, 0);
     } else if (judge_excuses_table(judge)) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_UNKNOWN_WRITER, 0);
     } else if (!judge->query->in_bag) {
         judge->query->in_bag = true;
-        if (found_count && !judge->told_bag)
+        if (found_count && !judge->reported_bag)
             report_bag_row(judge, ISO_MISSING_ROW, found[0], found_count);
-        if (told_count && !judge->told_bag)
-            report_bag_row(judge, ISO_EXTRA_ROW, told[0], told_count);
+        if (reported_count && !judge->reported_bag)
+            report_bag_row(judge, ISO_EXTRA_ROW, reported[0], reported_count);
     }
 }
 

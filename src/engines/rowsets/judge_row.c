@@ -105,13 +105,13 @@ static void lay_own_over(struct judge *judge)
     for (; low < query->own_count && query->owns[low].parts == judge->row.parts; low++) {
         const struct rowsets_own *own = &query->owns[low]; /* the row before its cells */
         judge->row.is_own = true;
-        judge->row.is_reborn |= own->is_reborn;
+        judge->row.is_reinserted |= own->is_reinserted;
         if (!own->column)
             judge->row.there = cell_of(judge, own->value);
         for (uint32_t s = 0; s < judge->slot_count; s++) {
             if (own->column && judge->slots[s].column == own->column)
                 judge->row.cells[s] = cell_of(judge, own->value);
-            else if (own->is_reborn)
+            else if (own->is_reinserted)
                 judge->row.cells[s] = default_cell(judge, judge->slots[s].column);
         }
     }
@@ -304,7 +304,7 @@ static bool offer(struct choices *choices, struct judge_cell *cell, struct judge
 }
 
 /* One that deleted the row and wrote it again left nothing of its cells but what it wrote then. */
-static bool offer_reborn(struct judge *judge, struct choices *choices)
+static bool offer_reinserted(struct judge *judge, struct choices *choices)
 {
     for (uint32_t s = 0; s < judge->slot_count; s++)
         if (judge->slots[s].column != ISO_NONE && slot_of(judge, judge->slots[s].column) == s &&
@@ -326,13 +326,13 @@ static uint32_t find_choices(struct judge *judge, struct choices *choices, uint3
         const struct rowsets_candidate *candidate = &engine->outcomes.candidates[at];
         uint32_t slot = candidate->column ? slot_of(judge, candidate->column) : 0;
         bool is_own = is_own_register(judge, candidate->column);
-        if (!may_be_seen(judge, candidate->unknown) || (is_own && !candidate->is_reborn) ||
+        if (!may_be_seen(judge, candidate->unknown) || (is_own && !candidate->is_reinserted) ||
             (candidate->column && slot == judge->slot_count))
             continue;
         *blocker = candidate->unknown;
         if ((!is_own && !offer(choices, candidate->column ? &judge->row.cells[slot] : &judge->row.there,
                                cell_of(judge, candidate->value))) ||
-            (candidate->is_reborn && !offer_reborn(judge, choices)))
+            (candidate->is_reinserted && !offer_reinserted(judge, choices)))
             return 0;
     }
     for (uint32_t i = 0; i < choices->count && mixtures <= MOST_MIXTURES; i++)
@@ -483,7 +483,7 @@ void judge_put_row(struct judge *judge, struct iso_text *text)
     uint32_t count = 0;
     for (uint32_t at = kept.row == ISO_NONE ? ISO_NONE : engine->store.rows[kept.row].cells; at != ISO_NONE;
          at = engine->store.cells[at].next)
-        if (engine->store.cells[at].column && !kept.is_reborn)
+        if (engine->store.cells[at].column && !kept.is_reinserted)
             add_member(judge, members, &count, engine->store.cells[at].column,
                        see_cell(judge, &engine->store.cells[at]));
     for (uint32_t i = 0; i < judge->query->own_count; i++)

@@ -52,7 +52,7 @@ struct rowsets_candidate {
     uint32_t next; /* of the row's, or the next free one */
     uint32_t unknown, column;
     iso_atom value;
-    bool is_reborn; /* a row that it deleted before it wrote it again */
+    bool is_reinserted; /* a row that it deleted before it wrote it again */
 };
 
 struct rowsets_column {
@@ -81,7 +81,7 @@ struct rowsets_index {
         uint32_t row, next; /* ISO_NONE: the last */
     } * entries;
     uint32_t count, capacity;
-    uint32_t loose; /* rows that are always looked at */
+    uint32_t unindexed; /* rows that are always looked at */
 };
 
 struct rowsets_table {
@@ -112,11 +112,11 @@ struct rowsets_table {
 struct rowsets_write {
     uint32_t table, column;
     iso_atom parts, value;
-    uint64_t opened; /* the bound of its first write; ROWSETS_LOCK: its cts */
-    bool is_reborn;  /* a row that the transaction deleted and wrote again */
-    uint32_t key;    /* of the block, while its transaction is taken; ISO_NONE later */
-    bool is_plain;   /* as a row of all keys */
-    bool is_list;    /* that somebody appends to */
+    uint64_t opened;    /* the bound of its first write; ROWSETS_LOCK: its cts */
+    bool is_reinserted; /* a row that the transaction deleted and wrote again */
+    uint32_t key;       /* of the block, while its transaction is taken; ISO_NONE later */
+    bool is_plain;      /* as a row of all keys */
+    bool is_list;       /* that somebody appends to */
 };
 #define ROWSETS_LOCK UINT64_MAX
 
@@ -125,7 +125,7 @@ struct rowsets_own {
     iso_atom parts;
     uint32_t column;
     iso_atom value;
-    bool is_reborn;
+    bool is_reinserted;
 };
 
 /* What a query asks, and all that is needed to judge it. Archived as it stands. */

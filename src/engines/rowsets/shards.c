@@ -8,7 +8,7 @@
 enum { TEXTS = 6, NOTHING = -1 };
 
 /* A finding, or what was not judged, until the shards are done. */
-struct told {
+struct reported {
     bool is_finding;
     struct iso_rowsets_finding finding;
     struct iso_rowsets_unjudged unjudged;
@@ -20,8 +20,8 @@ struct shard {
     const struct iso_rowsets_options *options; /* the caller's */
     uint32_t *added;                           /* transactions that it has not been given */
     uint32_t added_count, added_capacity;
-    struct told *told;
-    uint32_t told_count, told_capacity;
+    struct reported *reported;
+    uint32_t reported_count, reported_capacity;
     struct iso_text texts;
     struct iso_atoms values;
 };
@@ -43,20 +43,20 @@ enum { NOBODY = 255, MOST = 64 };
 
 /* ---- what shards tell ---- */
 
-static struct iso_json_text *text_of(struct told *told, int number)
+static struct iso_json_text *text_of(struct reported *reported, int number)
 {
-    struct iso_rowsets_finding *finding = &told->finding;
+    struct iso_rowsets_finding *finding = &reported->finding;
     struct iso_json_text *of_finding[TEXTS] = {&finding->transaction.tid, &finding->table,  &finding->key,
                                                &finding->expected,        &finding->actual, &finding->writer};
-    struct iso_json_text *of_unjudged[TEXTS] = {&told->unjudged.transaction.tid, &told->unjudged.table};
-    return told->is_finding ? of_finding[number] : of_unjudged[number];
+    struct iso_json_text *of_unjudged[TEXTS] = {&reported->unjudged.transaction.tid, &reported->unjudged.table};
+    return reported->is_finding ? of_finding[number] : of_unjudged[number];
 }
 
-static struct told *keep(struct shard *shard, const struct told *told)
+static struct reported *keep(struct shard *shard, const struct reported *reported)
 {
-    ISO_GROW(shard->told, shard->told_count, shard->told_capacity);
-    struct told *kept = &shard->told[shard->told_count++];
-    *kept = *told;
+    ISO_GROW(shard->reported, shard->reported_count, shard->reported_capacity);
+    struct reported *kept = &shard->reported[shard->reported_count++];
+    *kept = *reported;
     for (int i = 0; i < TEXTS; i++) {
         const struct iso_json_text *text = text_of(kept, i);
         kept->at[i] = text && text->at ? (int64_t)shard->texts.used : NOTHING;
@@ -69,8 +69,8 @@ static struct told *keep(struct shard *shard, const struct told *told)
 static void keep_finding(void *context, const struct iso_rowsets_finding *finding)
 {
     struct shard *shard = context;
-    struct told told = {.is_finding = true, .finding = *finding};
-    struct told *kept = keep(shard, &told);
+    struct reported reported = {.is_finding = true, .finding = *finding};
+    struct reported *kept = keep(shard, &reported);
     if (finding->value.atoms) {
         kept->finding.value.atom = iso_atoms_copy(&shard->values, finding->value.atoms, finding->value.atom);
         kept->finding.value.atoms = &shard->values;
@@ -79,30 +79,30 @@ static void keep_finding(void *context, const struct iso_rowsets_finding *findin
 
 static void keep_unjudged(void *context, const struct iso_rowsets_unjudged *unjudged)
 {
-    struct told told = {.unjudged = *unjudged};
-    keep(context, &told);
+    struct reported reported = {.unjudged = *unjudged};
+    keep(context, &reported);
 }
 
-static void tell(struct shard *shard, struct told *told)
+static void tell(struct shard *shard, struct reported *reported)
 {
     for (int i = 0; i < TEXTS; i++)
-        if (told->at[i] != NOTHING)
-            text_of(told, i)->at = shard->texts.bytes ? shard->texts.bytes + told->at[i] : "";
-    if (told->is_finding)
-        shard->options->on_finding(shard->options->context, &told->finding);
+        if (reported->at[i] != NOTHING)
+            text_of(reported, i)->at = shard->texts.bytes ? shard->texts.bytes + reported->at[i] : "";
+    if (reported->is_finding)
+        shard->options->on_finding(shard->options->context, &reported->finding);
     else
-        shard->options->on_unjudged(shard->options->context, &told->unjudged);
+        shard->options->on_unjudged(shard->options->context, &reported->unjudged);
 }
 
 static void tell_all(struct iso_rowsets_shards *shards)
 {
     for (uint32_t s = 0; shards->count > 1 && s < shards->count; s++) {
         struct shard *shard = &shards->list[s];
-        for (uint32_t i = 0; i < shard->told_count; i++)
-            tell(shard, &shard->told[i]);
-        if (shard->told_count)
+        for (uint32_t i = 0; i < shard->reported_count; i++)
+            tell(shard, &shard->reported[i]);
+        if (shard->reported_count)
             iso_atoms_clear(&shard->values);
-        shard->told_count = 0;
+        shard->reported_count = 0;
         shard->texts.used = 0;
     }
 }
@@ -157,7 +157,7 @@ void iso_rowsets_shards_free(struct iso_rowsets_shards *shards)
         struct shard *shard = &shards->list[s];
         iso_rowsets_free(shard->engine);
         iso_free(shard->added);
-        iso_free(shard->told);
+        iso_free(shard->reported);
         iso_text_release(&shard->texts);
         iso_atoms_release(&shard->values);
     }

@@ -185,7 +185,7 @@ static void note_write_of(struct iso_rowsets *engine, const struct times *times,
     if (!is_plain && !is_new && !known->column && kind == ISO_DELETE)
         forget_cells(engine, write);
     if (!is_plain && !is_new && !known->column && kind == ISO_WRITE && write->value == ISO_ABSENT)
-        write->is_reborn = true;
+        write->is_reinserted = true;
     write->value = kind == ISO_DELETE ? ISO_ABSENT : copy_atom(engine, history->value[operation]);
 }
 
@@ -248,7 +248,7 @@ static void put_versions(struct iso_rowsets *engine, const struct rowsets_write 
                                            : target_of(engine, known_of(engine, write));
         engine->store.rows[target.row].is_list |= write->is_list;
         struct rowsets_version version = {cts, write->opened == ROWSETS_LOCK ? cts : write->opened, tid, ISO_ABSENT};
-        if (write->is_reborn)
+        if (write->is_reinserted)
             rowsets_put_version(engine, target, version);
         version.value = write->value;
         if (rowsets_put_version(engine, target, version))
@@ -328,7 +328,8 @@ static void take_owns(struct iso_rowsets *engine, struct rowsets_query *query)
     for (uint32_t i = 0; i < engine->block.write_count; i++) {
         const struct rowsets_write *write = &engine->block.writes[i];
         if (write->table == query->table_number)
-            query->owns[count++] = (struct rowsets_own){write->parts, write->column, write->value, write->is_reborn};
+            query->owns[count++] =
+                (struct rowsets_own){write->parts, write->column, write->value, write->is_reinserted};
     }
 }
 
@@ -474,10 +475,11 @@ void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction)
             continue;
         note_change(engine, write->table, 0);
         uint32_t row = rowsets_row(engine, write->table, write->parts);
-        rowsets_add_candidate(
-            engine, row,
-            (struct rowsets_candidate){
-                .unknown = number, .column = write->column, .value = write->value, .is_reborn = write->is_reborn});
+        rowsets_add_candidate(engine, row,
+                              (struct rowsets_candidate){.unknown = number,
+                                                         .column = write->column,
+                                                         .value = write->value,
+                                                         .is_reinserted = write->is_reinserted});
     }
 }
 

@@ -271,7 +271,7 @@ void weak_say_bond(struct proof *proof, const struct bond *bond)
 
 static void put_step(struct proof *proof, const struct step *step)
 {
-    const struct bond *bond = step->bond == ISO_NONE ? NULL : &proof->weak->bonds[step->bond];
+    const struct bond *bond = step->bond == ISO_NONE ? NULL : &proof->weak->ww_pairs[step->bond];
     if (bond && bond->kind != BOND_SIDE)
         weak_put_order(proof, step->from, step->to, bond->key);
     else if (!bond && step->read != ISO_NONE)
@@ -285,7 +285,7 @@ static uint32_t first_step(const struct weak *weak, const struct step *steps, ui
 {
     for (uint32_t i = 0; i < count; i++) {
         bool is_session =
-            steps[i].bond == ISO_NONE ? steps[i].read == ISO_NONE : weak->bonds[steps[i].bond].kind == BOND_SIDE;
+            steps[i].bond == ISO_NONE ? steps[i].read == ISO_NONE : weak->ww_pairs[steps[i].bond].kind == BOND_SIDE;
         if (!is_session)
             return i;
     }
@@ -295,7 +295,7 @@ static uint32_t first_step(const struct weak *weak, const struct step *steps, ui
 static uint32_t last_note(const struct weak *weak, const struct step *steps, uint32_t count)
 {
     for (uint32_t i = count; i-- > 0;) {
-        if (steps[i].bond != ISO_NONE && weak->bonds[steps[i].bond].kind == BOND_NOTE)
+        if (steps[i].bond != ISO_NONE && weak->ww_pairs[steps[i].bond].kind == BOND_NOTE)
             return i;
     }
     return ISO_NONE;
@@ -316,12 +316,12 @@ void weak_explain_cycle(struct weak *weak)
     uint32_t turned = last_note(weak, steps, count);
     for (uint32_t i = 0; i < count; i++) {
         if (steps[i].bond != ISO_NONE && i != turned)
-            weak_say_bond(&proof, &weak->bonds[steps[i].bond]);
+            weak_say_bond(&proof, &weak->ww_pairs[steps[i].bond]);
     }
     begin_lemma(&proof, ISO_LEMMA_CYCLE, ISO_NONE);
     uint32_t start = turned == ISO_NONE ? first_step(weak, steps, count) : turned;
     if (turned != ISO_NONE) {
-        const struct bond *bond = &weak->bonds[steps[turned].bond];
+        const struct bond *bond = &weak->ww_pairs[steps[turned].bond];
         weak_say_order(&proof, bond->to, bond->from, bond->key);
     }
     for (uint32_t i = 0; i < count; i++)
@@ -329,7 +329,7 @@ void weak_explain_cycle(struct weak *weak)
     use_all(&proof);
     if (turned != ISO_NONE) {
         begin_lemma(&proof, ISO_LEMMA_CYCLE, ISO_NONE);
-        put_note_cycle(&proof, weak->bonds[steps[turned].bond].why, weak->bonds[steps[turned].bond].from);
+        put_note_cycle(&proof, weak->ww_pairs[steps[turned].bond].why, weak->ww_pairs[steps[turned].bond].from);
     }
     use_all(&proof);
     iso_free(steps);

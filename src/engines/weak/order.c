@@ -5,16 +5,16 @@
 
 void weak_order_add_bond(struct weak *weak, struct bond bond)
 {
-    ISO_GROW(weak->bonds, weak->bond_count, weak->bond_capacity);
-    weak->bonds[weak->bond_count++] = bond;
+    ISO_GROW(weak->ww_pairs, weak->bond_count, weak->bond_capacity);
+    weak->ww_pairs[weak->bond_count++] = bond;
 }
 
 void weak_order_forget(struct weak *weak)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < weak->bond_count; i++) {
-        if (weak->bonds[i].kind != BOND_NOTE)
-            weak->bonds[kept++] = weak->bonds[i];
+        if (weak->ww_pairs[i].kind != BOND_NOTE)
+            weak->ww_pairs[kept++] = weak->ww_pairs[i];
     }
     weak->bond_count = kept;
 }
@@ -96,16 +96,16 @@ static void least_release(struct least *least)
 /* ---- sorting ---- */
 
 /* By transaction: the bonds that begin there, as indices. */
-static uint32_t *bonds_by_start(const struct weak *weak, uint32_t **first)
+static uint32_t *ww_pairs_by_start(const struct weak *weak, uint32_t **first)
 {
     uint32_t n = weak->history->transaction_count, *item = iso_numbers(weak->bond_count);
     uint32_t *starts = *first = iso_numbers_zero((size_t)n + 1);
     for (uint32_t i = 0; i < weak->bond_count; i++)
-        starts[weak->bonds[i].from + 1]++;
+        starts[weak->ww_pairs[i].from + 1]++;
     for (uint32_t t = 0; t < n; t++)
         starts[t + 1] += starts[t];
     for (uint32_t i = weak->bond_count; i-- > 0;)
-        item[--starts[weak->bonds[i].from + 1]] = i;
+        item[--starts[weak->ww_pairs[i].from + 1]] = i;
     for (uint32_t t = 0; t < n; t++) /* they have moved to the front of their successors */
         starts[t] = starts[t + 1];
     starts[n] = weak->bond_count;
@@ -167,9 +167,9 @@ static void count_waits(struct sorting *sorting)
         sorting->waits[t] = waits;
     }
     for (uint32_t i = 0; i < weak->bond_count; i++) {
-        sorting->waits[weak->bonds[i].to]++;
+        sorting->waits[weak->ww_pairs[i].to]++;
         if (sorting->tried)
-            sorting->tried[weak->bonds[i].to] += weak->bonds[i].kind == BOND_TRIED;
+            sorting->tried[weak->ww_pairs[i].to] += weak->ww_pairs[i].kind == BOND_TRIED;
     }
     for (uint32_t t = 0; t < n; t++) {
         if (weak->part[t])
@@ -183,7 +183,7 @@ static bool sort(struct weak *weak, bool by_force)
     uint32_t n = weak->history->transaction_count, count = 0;
     uint32_t *sorted = iso_numbers(n);
     struct sorting sorting = {.weak = weak, .waits = iso_numbers_zero(n)};
-    sorting.bond_of = bonds_by_start(weak, &sorting.bond_first);
+    sorting.bond_of = ww_pairs_by_start(weak, &sorting.bond_first);
     least_init(&sorting.ready, n);
     if (by_force) {
         sorting.tried = iso_numbers_zero(n);
@@ -197,8 +197,8 @@ static bool sort(struct weak *weak, bool by_force)
         for (uint32_t i = weak->reader_first[t]; i < weak->reader_first[t + 1]; i++)
             release_one(&sorting, weak->reader[i], false);
         for (uint32_t i = sorting.bond_first[t]; i < sorting.bond_first[t + 1]; i++)
-            release_one(&sorting, weak->bonds[sorting.bond_of[i]].to,
-                        weak->bonds[sorting.bond_of[i]].kind == BOND_TRIED);
+            release_one(&sorting, weak->ww_pairs[sorting.bond_of[i]].to,
+                        weak->ww_pairs[sorting.bond_of[i]].kind == BOND_TRIED);
     }
     bool whole = count == weak->part_count;
     if (whole) {
@@ -248,7 +248,7 @@ static bool input_order_fits(const struct weak *weak)
         }
     }
     for (uint32_t i = 0; i < weak->bond_count; i++) {
-        if (weak->bonds[i].from > weak->bonds[i].to)
+        if (weak->ww_pairs[i].from > weak->ww_pairs[i].to)
             return false;
     }
     return true;
@@ -327,7 +327,7 @@ static void search_round(struct search *search)
     for (bool first = true; !search->found && (first || next < search->queued); first = false) {
         t = first ? search->goal : search->queue[next++];
         for (uint32_t i = search->bond_first[t]; i < search->bond_first[t + 1]; i++)
-            reach(search, t, weak->bonds[search->bond_of[i]].to, search->bond_of[i]);
+            reach(search, t, weak->ww_pairs[search->bond_of[i]].to, search->bond_of[i]);
         for (uint32_t i = weak->reader_first[t]; i < weak->reader_first[t + 1]; i++)
             reach(search, t, weak->reader[i], ISO_NONE);
         if (weak->next[t] != ISO_NONE)
@@ -342,8 +342,8 @@ static uint32_t find_on_cycle(const struct weak *weak)
     uint32_t *waits_for = iso_numbers_none(n);
     uint8_t *seen = iso_allocate_zeroed((size_t)n + 1, 1);
     for (uint32_t i = 0; i < weak->bond_count; i++) {
-        if (weak->position[weak->bonds[i].from] == ISO_NONE)
-            waits_for[weak->bonds[i].to] = weak->bonds[i].from;
+        if (weak->position[weak->ww_pairs[i].from] == ISO_NONE)
+            waits_for[weak->ww_pairs[i].to] = weak->ww_pairs[i].from;
     }
     for (uint32_t u = 0; u < n; u++) {
         if (weak->position[u] != ISO_NONE || waits_for[u] != ISO_NONE)
@@ -383,7 +383,7 @@ struct step *weak_order_cycle(const struct weak *weak, uint32_t *count)
                             .bond = iso_numbers_none(n),
                             .queue = iso_numbers(n),
                             .goal = find_on_cycle(weak)};
-    search.bond_of = bonds_by_start(weak, &search.bond_first);
+    search.bond_of = ww_pairs_by_start(weak, &search.bond_first);
     search_round(&search);
     uint32_t t = search.goal;
     do {

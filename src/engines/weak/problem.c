@@ -108,7 +108,7 @@ void weak_problem_release(struct weak *weak)
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         iso_free(columns[i]);
     iso_free(weak->part);
-    iso_free(weak->bonds);
+    iso_free(weak->ww_pairs);
     iso_free(weak->used);
     iso_free(weak->hits);
     problem_release(&weak->problem);

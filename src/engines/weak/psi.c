@@ -13,7 +13,7 @@
  */
 #include "base/number_map.h"
 #include "weak/choices.h"
-#include "weak/ways.h"
+#include "weak/visibility_paths.h"
 
 /* What a lemma rests on, beside its literals. */
 struct needs {
@@ -28,7 +28,7 @@ struct psi {
     struct weak *weak;
     struct iso_solver *solver;
     struct weak_choices choices;
-    struct ways ways;
+    struct visibility_paths visibility_paths;
     uint32_t kept; /* bonds of every order: those behind are tried */
 
     struct iso_evidence lemmas; /* all of them */
@@ -127,7 +127,7 @@ static void need_bond(struct psi *psi, uint32_t bond)
 
 static const struct bond *bond_at(const struct psi *psi, uint32_t bond)
 {
-    return bond < psi->kept ? &psi->weak->bonds[bond] : &psi->fresh[bond - psi->kept];
+    return bond < psi->kept ? &psi->weak->ww_pairs[bond] : &psi->fresh[bond - psi->kept];
 }
 
 static void add_bond(struct psi *psi, const struct iso_literal *literal, uint32_t lemma)
@@ -187,7 +187,7 @@ static void end_lemma(struct psi *psi)
 
 static void put_bond(struct psi *psi, struct proof *proof, uint32_t number)
 {
-    const struct bond *bond = &psi->weak->bonds[number];
+    const struct bond *bond = &psi->weak->ww_pairs[number];
     weak_put_order(proof, bond->from, bond->to, bond->key);
     if (bond->kind == BOND_TRIED)
         say(psi, bond->to, bond->from, bond->key);
@@ -198,8 +198,8 @@ static void put_bond(struct psi *psi, struct proof *proof, uint32_t number)
 /* A way as edges: what it rests on becomes literals and needs. */
 static void put_way(struct psi *psi, struct proof *proof)
 {
-    for (uint32_t i = 0; i < psi->ways.step_count; i++) {
-        const struct way_step *step = &psi->ways.step[i];
+    for (uint32_t i = 0; i < psi->visibility_paths.step_count; i++) {
+        const struct way_step *step = &psi->visibility_paths.step[i];
         switch (step->kind) {
         case WAY_SESSION:
             weak_put_session(proof, step->from, step->to);
@@ -221,11 +221,11 @@ static void put_way(struct psi *psi, struct proof *proof)
 /* Whether the one comes before the other in every order. Then a bond says so. */
 static bool is_certain(struct psi *psi, uint32_t earlier, uint32_t later, uint32_t key, uint32_t *bond)
 {
-    if (!ways_find(&psi->ways, earlier, later, WAYS_CERTAIN))
+    if (!visibility_paths_find(&psi->visibility_paths, earlier, later, VISIBILITY_PATHS_CERTAIN))
         return false;
     *bond = iso_number_map_get(&psi->bond_of, iso_number_pair(earlier, later));
-    if (psi->ways.step_count == 1 && psi->ways.step[0].kind == WAY_BOND)
-        *bond = psi->ways.step[0].why;
+    if (psi->visibility_paths.step_count == 1 && psi->visibility_paths.step[0].kind == WAY_BOND)
+        *bond = psi->visibility_paths.step[0].why;
     if (*bond != ISO_NUMBER_NONE)
         return true;
     struct proof proof = begin_lemma(psi);
@@ -244,7 +244,7 @@ static void learn_hit(struct psi *psi, const struct hit *hit)
              key = read_key(weak, hit->read);
     uint32_t reader = iso_history_owner(weak->history, weak->read_operation[hit->read]), bond = ISO_NONE;
     bool certain = source != ISO_NONE && is_certain(psi, source, visible, key, &bond);
-    bool found = ways_find(&psi->ways, visible, reader, WAYS_ORDERED);
+    bool found = visibility_paths_find(&psi->visibility_paths, visible, reader, VISIBILITY_PATHS_ORDERED);
     assert(found);
     (void)found;
     struct proof proof = begin_lemma(psi);
@@ -261,7 +261,7 @@ static void learn_hit(struct psi *psi, const struct hit *hit)
 static uint64_t most_steps(const struct psi *psi)
 {
     const struct weak *weak = psi->weak;
-    return psi->ways.steps + 8 * (uint64_t)(weak->part_count + weak->read_count + weak->write_count) + 1000;
+    return psi->visibility_paths.steps + 8 * (uint64_t)(weak->part_count + weak->read_count + weak->write_count) + 1000;
 }
 
 /* Of what the sweep found: all, or as much as takes no longer than some sweeps. The rest comes again. */
@@ -269,15 +269,16 @@ static void learn_hits(struct psi *psi)
 {
     struct weak *weak = psi->weak;
     uint64_t most = most_steps(psi);
-    ways_renew(&psi->ways, psi->kept);
-    for (uint32_t i = 0; i < weak->hit_count && psi->ways.steps < most && psi->contradiction == ISO_NONE; i++)
+    visibility_paths_renew(&psi->visibility_paths, psi->kept);
+    for (uint32_t i = 0; i < weak->hit_count && psi->visibility_paths.steps < most && psi->contradiction == ISO_NONE;
+         i++)
         learn_hit(psi, &weak->hits[i]);
 }
 
 static void put_step(struct psi *psi, struct proof *proof, const struct step *step)
 {
     struct weak *weak = psi->weak;
-    const struct bond *bond = step->bond == ISO_NONE ? NULL : &weak->bonds[step->bond];
+    const struct bond *bond = step->bond == ISO_NONE ? NULL : &weak->ww_pairs[step->bond];
     if (!bond && step->read != ISO_NONE) {
         weak_put_read(proof, step->from, step->to, step->read);
     } else if (!bond || bond->kind == BOND_SIDE) {
@@ -290,9 +291,9 @@ static void put_step(struct psi *psi, struct proof *proof, const struct step *st
 /* A bond that is tried against the order, and a way back. */
 static void learn_way_back(struct psi *psi, uint32_t number)
 {
-    const struct bond *bond = &psi->weak->bonds[number];
+    const struct bond *bond = &psi->weak->ww_pairs[number];
     if (psi->weak->position[bond->from] < psi->weak->position[bond->to] ||
-        !ways_find(&psi->ways, bond->to, bond->from, WAYS_TRIED))
+        !visibility_paths_find(&psi->visibility_paths, bond->to, bond->from, VISIBILITY_PATHS_TRIED))
         return;
     struct proof proof = begin_lemma(psi);
     put_bond(psi, &proof, number);
@@ -322,8 +323,8 @@ static void learn_cycles(struct psi *psi)
     if (!weak_order_force(weak)) /* choices of writers close a cycle by themselves */
         restore_positions(weak);
     uint64_t most = most_steps(psi);
-    ways_renew(&psi->ways, weak->bond_count);
-    for (uint32_t i = psi->kept; i < weak->bond_count && psi->ways.steps < most; i++)
+    visibility_paths_renew(&psi->visibility_paths, weak->bond_count);
+    for (uint32_t i = psi->kept; i < weak->bond_count && psi->visibility_paths.steps < most; i++)
         learn_way_back(psi, i);
 }
 
@@ -459,7 +460,7 @@ static void prove(struct psi *psi)
 /* ---- the route ---- */
 
 /* Bonds that were tried go, those that were found stay. */
-static void keep_bonds(struct psi *psi)
+static void keep_ww_pairs(struct psi *psi)
 {
     struct weak *weak = psi->weak;
     weak->bond_count = psi->kept;
@@ -513,7 +514,7 @@ static enum weak_answer search(struct psi *psi)
         if (psi->contradiction != ISO_NONE)
             return WEAK_BROKEN;
         psi->saturates &= psi->fresh_count > 0;
-        keep_bonds(psi);
+        keep_ww_pairs(psi);
         if (psi->asks || psi->pair_count) {
             enum iso_solver_answer answer = iso_solver_solve(psi->solver, NULL, 0);
             weak->result->counters.solver_calls++;
@@ -546,14 +547,14 @@ enum weak_answer weak_psi_judge(struct weak *weak)
     iso_evidence_init(&psi.lemmas);
     weak_choices_init(&psi.choices, weak);
     weak_choices_add(&psi.choices, psi.solver);
-    ways_init(&psi.ways, weak);
+    visibility_paths_init(&psi.visibility_paths, weak);
     answer = weak->stopped ? WEAK_STOPPED : search(&psi);
     if (answer == WEAK_BROKEN)
         prove(&psi);
     weak->result->counters.solver_variables = psi.pair_count;
     iso_solver_free(psi.solver);
     weak_choices_release(&psi.choices);
-    ways_release(&psi.ways);
+    visibility_paths_release(&psi.visibility_paths);
     iso_evidence_release(&psi.lemmas);
     iso_free(psi.literals);
     iso_free(psi.needs);

@@ -70,7 +70,7 @@ struct weak {
     /* the order */
     uint32_t *order, *position; /* transactions in their order, and where each stands */
     uint32_t bond_count, bond_capacity;
-    struct bond *bonds;
+    struct bond *ww_pairs;
     uint32_t *reader_first, *reader; /* by transaction: the reads of what it wrote */
 
     /* versions by key, as far as the sweep has come: those of key x are version[key_first[x]] and `filled[x]` of them */

@@ -87,7 +87,7 @@ static enum iso_status feed_engine(struct iso_aion *engine, const struct bench_a
     enum { LOOK_EVERY = 64 };
     uint32_t count = arrivals->history.transaction_count, batches = 0;
     uint64_t bytes = 0, now = 0;
-    double started = app_seconds();
+    double started = cli_seconds();
     for (uint32_t first = 0; first < count; first += batch) {
         uint32_t taken = count - first < batch ? count - first : batch;
         now = arrivals->arrivals[first + taken - 1].microseconds / 1000;
@@ -100,7 +100,7 @@ static enum iso_status feed_engine(struct iso_aion *engine, const struct bench_a
     }
     bytes = larger_bytes(bytes, engine);
     iso_aion_end(engine, now);
-    numbers[RATE] = count / (app_seconds() - started);
+    numbers[RATE] = count / (cli_seconds() - started);
     numbers[BYTES] = (double)bytes;
     return ISO_OK;
 }
@@ -143,7 +143,7 @@ struct turns {
 
 static double microseconds_since(double started)
 {
-    return (app_seconds() - started) * 1e6;
+    return (cli_seconds() - started) * 1e6;
 }
 
 /* The engine takes what has arrived, at most a batch, whenever it is free. */
@@ -159,7 +159,7 @@ static enum iso_status feed_by_clock(struct iso_aion *engine, const struct bench
             clock = (double)arrivals->arrivals[first].microseconds;
         while (end < count && end - first < batch && (double)arrivals->arrivals[end].microseconds <= clock)
             end++;
-        double started = app_seconds();
+        double started = cli_seconds();
         if (iso_aion_add(engine, first, end - first, (uint64_t)(clock / 1000), NULL, error) != ISO_OK)
             return error->status;
         if (end < count)

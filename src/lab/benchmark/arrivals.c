@@ -125,7 +125,7 @@ static enum iso_status make_history(const struct bench_point *point, struct iso_
 {
     if (!point->file)
         return bench_generate(&point->bench, history, error);
-    if (bench_load(point, app_processors(), history, error) == ISO_OK)
+    if (bench_load(point, cli_processors(), history, error) == ISO_OK)
         iso_history_finish(history, error);
     return error->status;
 }

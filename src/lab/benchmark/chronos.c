@@ -52,18 +52,18 @@ static enum iso_status judge_in_child(void *context, double *numbers, struct iso
     const struct bench_point *point = context;
     struct iso_check_options options = {.level = point->bench.generate.level,
                                         .session_order = true,
-                                        .threads = app_threads(point->bench.threads),
+                                        .threads = cli_threads(point->bench.threads),
                                         .max_violations = 1000};
     struct iso_history history;
     struct iso_verdict verdict;
-    double started = app_seconds();
+    double started = cli_seconds();
     iso_history_init(&history);
     iso_verdict_init(&verdict, &history, options.level, options.max_violations);
     if (bench_load(point, options.threads, &history, error) == ISO_OK &&
         iso_history_finish(&history, error) == ISO_OK) {
-        verdict.seconds_load = app_seconds() - started;
+        verdict.seconds_load = cli_seconds() - started;
         if (iso_chronos_check(&history, &options, &verdict, error) == ISO_OK) {
-            verdict.seconds_total = app_seconds() - started;
+            verdict.seconds_total = cli_seconds() - started;
             fill_in(point, &verdict, numbers);
         }
     }

@@ -67,7 +67,7 @@ static enum iso_status read_properties(const struct bench *bench, struct iso_kaf
 {
     const char *bootstrap = getenv("BOOTSTRAP");
     iso_kafka_properties_init(properties);
-    if (app_properties(properties, &bench->properties, error) == ISO_OK && !names_broker(properties) && bootstrap &&
+    if (run_properties(properties, &bench->properties, error) == ISO_OK && !names_broker(properties) && bootstrap &&
         *bootstrap)
         iso_kafka_properties_set(properties, "bootstrap.servers", bootstrap);
     return error->status;
@@ -119,13 +119,13 @@ static enum iso_status produce_topic(const struct cluster *cluster, struct bench
         return error->status;
     *made = true;
     int32_t partitions = iso_kafka_producer_partitions(producer);
-    double started = app_seconds();
+    double started = cli_seconds();
     for (uint32_t i = 0; i < messages->count && error->status == ISO_OK; i++) {
         messages->list[i].partition = (int32_t)(messages->session[i] % (uint32_t)partitions);
         iso_kafka_producer_send(producer, &messages->list[i], error);
     }
     if (error->status == ISO_OK && iso_kafka_producer_flush(producer, FLUSH_SECONDS, error) == ISO_OK) {
-        double seconds = app_seconds() - started;
+        double seconds = cli_seconds() - started;
         numbers[PRODUCED] = messages->count / seconds;
         numbers[PRODUCED_BYTES] = (double)messages->bytes / 1e6 / seconds;
     }
@@ -141,7 +141,7 @@ static enum iso_status consume_topic(const struct cluster *cluster, uint32_t exp
     const char *topic = cluster->topic;
     struct iso_kafka_consumer_options options = {
         .properties = &cluster->properties, .topics = &topic, .topic_count = 1, .until_eof = true};
-    double started = app_seconds();
+    double started = cli_seconds();
     struct iso_kafka_consumer *consumer = iso_kafka_consumer_new(&options, inputs, error);
     while (error->status == ISO_OK && iso_kafka_consumer_counters(consumer)->messages < expected &&
            !iso_kafka_consumer_finished(consumer)) {
@@ -152,7 +152,7 @@ static enum iso_status consume_topic(const struct cluster *cluster, uint32_t exp
     }
     if (error->status == ISO_OK && pipeline)
         iso_pipeline_end(pipeline, (uint64_t)iso_kafka_now(), error);
-    *seconds = app_seconds() - started;
+    *seconds = cli_seconds() - started;
     if (error->status == ISO_OK) {
         *counters = *iso_kafka_consumer_counters(consumer);
         if (counters->messages != expected)

@@ -25,7 +25,7 @@ struct bench {
     uint64_t duration;   /* seconds after which a run ends; 0: when all transactions are done */
     int encoding;        /* 0: all of a kind's experiments, else the one of this number */
     uint64_t partitions; /* kafka */
-    struct app_texts properties;
+    struct cli_texts properties;
     uint64_t threads; /* 0: as the kind likes */
 };
 

@@ -264,8 +264,8 @@ static struct iso_aion *new_engine(const struct bench *bench, struct iso_team *t
 {
     struct iso_aion_options options = bench_engine_options(bench, team);
     options.memory_limit = bench->memory;
-    options.memory_in_use = app_memory_in_use;
-    options.spill = bench->spill ? bench->spill : app_temporary_folder();
+    options.memory_in_use = cli_memory_in_use;
+    options.spill = bench->spill ? bench->spill : cli_temporary_folder();
     return iso_aion_new(&options);
 }
 
@@ -313,7 +313,7 @@ static void print_end(const struct run *run)
 
 static void note_memory(struct run *run)
 {
-    uint64_t memory = app_memory_in_use();
+    uint64_t memory = cli_memory_in_use();
     if (memory > run->peak) {
         run->peak = memory;
         run->peak_at = run->simulation.done;
@@ -324,7 +324,7 @@ static void note_memory(struct run *run)
 /* False: the run has lasted for as long as it may. */
 static bool goes_on(struct run *run)
 {
-    double at = app_seconds() - run->started;
+    double at = cli_seconds() - run->started;
     if (run->bench->every && at - run->shown.at >= (double)run->bench->every)
         print_row(run, at);
     return !run->bench->duration || at < (double)run->bench->duration;
@@ -336,12 +336,12 @@ static enum iso_status feed_engine(struct run *run, uint32_t count, struct iso_e
     iso_history_clear(&simulation->block);
     while (simulation->block.transaction_count < count)
         execute_transaction(simulation);
-    double started = app_seconds(), processor = processor_seconds();
+    double started = cli_seconds(), processor = processor_seconds();
     iso_aion_block(run->engine, &simulation->block);
     if (iso_aion_add(run->engine, 0, count, simulation->done / 25, NULL, error) != ISO_OK)
         return error->status;
     iso_aion_watermark(run->engine, 2 * simulation->done, simulation->done / 25);
-    run->seconds += app_seconds() - started;
+    run->seconds += cli_seconds() - started;
     run->processor += processor_seconds() - processor;
     note_memory(run);
     return ISO_OK;
@@ -374,7 +374,7 @@ static void fill_row(const struct run *run, double *numbers)
 static enum iso_status run_all(void *context, double *numbers, struct iso_error *error)
 {
     const struct bench_point *point = context;
-    struct run run = {.bench = &point->bench, .started = app_seconds()};
+    struct run run = {.bench = &point->bench, .started = cli_seconds()};
     enum iso_status status = ISO_OK;
     simulation_init(&run.simulation, run.bench);
     struct iso_team *team = iso_team_new((uint32_t)run.bench->threads);

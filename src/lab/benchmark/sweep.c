@@ -88,7 +88,7 @@ static enum iso_status check_values(const struct bench_run *run, const struct sw
     size_t count = 0;
     while (next_value(&at, value)) {
         struct bench bench = *run->bench;
-        if (app_option_set(run->app, sweep->name, value, &bench) != ISO_OK || check_size(run, &bench) != ISO_OK)
+        if (cli_option_set(run->app, sweep->name, value, &bench) != ISO_OK || check_size(run, &bench) != ISO_OK)
             return run->app->error.status;
         count++;
     }
@@ -230,7 +230,7 @@ static enum iso_status measure_sweep(const struct bench_run *run, const struct s
     const char *at = values_of(run, sweep, own);
     while (error->status == ISO_OK && next_value(&at, value)) {
         struct bench bench = *run->bench;
-        app_option_set(run->app, sweep->name, value, &bench);
+        cli_option_set(run->app, sweep->name, value, &bench);
         if (sweep->number != NO_NUMBER)
             snprintf(value, sizeof value, "%" PRIu32, *(uint32_t *)((char *)&bench + sweep->number));
         show_progress(progress, run, sweep->name, value);
@@ -242,7 +242,7 @@ static enum iso_status measure_sweep(const struct bench_run *run, const struct s
 enum iso_status bench_measure(const struct bench_run *run)
 {
     struct iso_error *error = &run->app->error;
-    struct progress progress = {.shown = !run->quiet && app_log_can_draw(), .total = count_points(run)};
+    struct progress progress = {.shown = !run->quiet && cli_log_can_draw(), .total = count_points(run)};
     if (run->files->count) {
         for (uint32_t i = 0; i < run->files->count && error->status == ISO_OK; i++) {
             const char *file = run->files->items[i];

@@ -9,7 +9,7 @@ struct bench_run {
     const struct bench *bench; /* with the defaults of what is swept */
     const char *sweep;         /* "all", "none", or one of the kind's */
     const char *values;        /* instead of the sweep's own; NULL */
-    const struct app_texts *files;
+    const struct cli_texts *files;
     uint64_t repeats;
     bool quiet;
     struct iso_figures *figures;

@@ -24,7 +24,7 @@ struct iso_aion_options bench_engine_options(const struct bench *bench, struct i
     iso_aion_options_init(&options);
     options.level = bench->generate.level;
     options.shards = bench->threads ? (uint32_t)bench->threads : 1;
-    options.run = iso_team_run;
+    options.run_shards = iso_team_run;
     options.runner = team;
     options.finality_timeout_ms = 0;
     options.retention = bench->retention ? bench->retention : ISO_AION_FOREVER;

@@ -1,4 +1,4 @@
-/* What the program's commands share. A command is one file with one `struct app_command`, and one row in
+/* What the program's commands share. A command is one file with one `struct cli_command`, and one row in
  * app/commands.c.
  *
  * A command gets its arguments, writes results to `app->out` (standard output) and returns the exit status;
@@ -14,7 +14,7 @@
 
 struct app;
 
-struct app_command {
+struct cli_command {
     const char *name;
     const char *summary;              /* one line for the list of commands */
     const char *usage;                /* what follows "isochron NAME" */
@@ -23,11 +23,11 @@ struct app_command {
     const char *words;                /* what its first argument may be, with bars between; NULL: files, or nothing */
     bool is_program;                  /* not a command of isochron, but a program of that name */
     bool hidden;                      /* for building and packaging: help and completion leave it out */
-    const struct app_option *options; /* ended by a row without text */
+    const struct cli_option *options; /* ended by a row without text */
     enum iso_status (*run)(struct app *app, int count, char **arguments);
 };
 
-struct app_texts {
+struct cli_texts {
     const char **items;
     uint32_t count;
     bool in_file; /* not on the command line or in the environment, where others can see them */
@@ -36,8 +36,8 @@ struct app_texts {
 struct app {
     struct iso_output out;
     struct iso_error error;
-    const struct app_command *const *commands; /* all of them, NULL after the last */
-    const struct app_command *command;         /* that runs */
-    struct app_texts kept;                     /* owned: values of options that came from a file or the environment */
+    const struct cli_command *const *commands; /* all of them, NULL after the last */
+    const struct cli_command *command;         /* that runs */
+    struct cli_texts kept;                     /* owned: values of options that came from a file or the environment */
     bool stdout_closed;                        /* from the start: nobody will read results there */
 };

@@ -3,12 +3,12 @@
 
 #include "cli/option.h"
 
-struct app_common {
+struct cli_common {
     const char *config;
-    int log_format; /* enum app_log_format */
+    int log_format; /* enum cli_log_format */
     uint64_t log_limit;
     bool print_config, core, help, version;
 };
 
-/* As rows of their own, of a struct app_common. */
-extern const struct app_option app_common_options[];
+/* As rows of their own, of a struct cli_common. */
+extern const struct cli_option cli_common_options[];

@@ -9,12 +9,12 @@
 
 /* ---- what the three share ---- */
 
-bool app_option_takes_file(const struct app_option *option)
+bool cli_option_takes_file(const struct cli_option *option)
 {
     return option->argument && strstr(option->argument, "FILE");
 }
 
-struct iso_text app_first_sentence(const char *help)
+struct iso_text cli_first_sentence(const char *help)
 {
     struct iso_text line = {0};
     for (; *help && !(*help == '.' && (!help[1] || help[1] == ' ' || help[1] == '\n')); help++)
@@ -34,38 +34,38 @@ static void put_words(struct iso_text *text, const char *choices, const char *be
 }
 
 /* Calls for every option of a command, its own first. */
-static void each_option(struct iso_text *text, const struct app_command *command,
-                        void (*put)(struct iso_text *, const struct app_command *, const struct app_option *))
+static void each_option(struct iso_text *text, const struct cli_command *command,
+                        void (*put)(struct iso_text *, const struct cli_command *, const struct cli_option *))
 {
-    const struct app_option *const tables[] = {command->options, app_common_options};
+    const struct cli_option *const tables[] = {command->options, cli_common_options};
     for (int i = 0; i < 2; i++)
-        for (const struct app_option *option = tables[i]; option->type != APP_END; option++)
-            if (option->type != APP_GROUP)
+        for (const struct cli_option *option = tables[i]; option->type != CLI_END; option++)
+            if (option->type != CLI_GROUP)
                 put(text, command, option);
 }
 
-static void each_command(struct iso_text *text, const struct app_command *const *commands,
-                         void (*put)(struct iso_text *, const struct app_command *))
+static void each_command(struct iso_text *text, const struct cli_command *const *commands,
+                         void (*put)(struct iso_text *, const struct cli_command *))
 {
-    for (const struct app_command *const *command = commands; *command; command++)
+    for (const struct cli_command *const *command = commands; *command; command++)
         if (!(*command)->hidden)
             put(text, *command);
 }
 
 /* ---- bash ---- */
 
-static void bash_command_name(struct iso_text *text, const struct app_command *command)
+static void bash_command_name(struct iso_text *text, const struct cli_command *command)
 {
     iso_text_format(text, " %s", command->name);
 }
 
-static void bash_option_name(struct iso_text *text, const struct app_command *command, const struct app_option *option)
+static void bash_option_name(struct iso_text *text, const struct cli_command *command, const struct cli_option *option)
 {
     (void)command;
     iso_text_format(text, " --%s", option->name);
 }
 
-static void bash_options(struct iso_text *text, const struct app_command *command)
+static void bash_options(struct iso_text *text, const struct cli_command *command)
 {
     iso_text_format(text, "    %s) options='", command->name);
     each_option(text, command, bash_option_name);
@@ -79,7 +79,7 @@ static void bash_options(struct iso_text *text, const struct app_command *comman
 }
 
 /* The pattern of "COMMAND --option", and of its letter. */
-static void bash_pattern(struct iso_text *text, const struct app_command *command, const struct app_option *option)
+static void bash_pattern(struct iso_text *text, const struct cli_command *command, const struct cli_option *option)
 {
     char letter[2] = {option->letter, 0};
     iso_text_format(text, "    '%s --%s", command->name, option->name);
@@ -89,9 +89,9 @@ static void bash_pattern(struct iso_text *text, const struct app_command *comman
     iso_text_put(text, "') ");
 }
 
-static void bash_value(struct iso_text *text, const struct app_command *command, const struct app_option *option)
+static void bash_value(struct iso_text *text, const struct cli_command *command, const struct cli_option *option)
 {
-    if (option->type == APP_FLAG)
+    if (option->type == CLI_FLAG)
         return;
     bash_pattern(text, command, option);
     if (option->choices) {
@@ -99,17 +99,17 @@ static void bash_value(struct iso_text *text, const struct app_command *command,
         put_words(text, option->choices, " ");
         iso_text_put(text, "'");
     } else {
-        iso_text_put(text, app_option_takes_file(option) ? "kind=file" : "kind=text");
+        iso_text_put(text, cli_option_takes_file(option) ? "kind=file" : "kind=text");
     }
     iso_text_put(text, " ;;\n");
 }
 
-static void bash_values(struct iso_text *text, const struct app_command *command)
+static void bash_values(struct iso_text *text, const struct cli_command *command)
 {
     each_option(text, command, bash_value);
 }
 
-static void complete_bash(struct iso_text *text, const struct app_command *const *commands)
+static void complete_bash(struct iso_text *text, const struct cli_command *const *commands)
 {
     iso_text_put(text, "# bash completion of isochron; made by `isochron completion bash`.\n"
                        "_isochron() {\n"
@@ -162,7 +162,7 @@ static void zsh_put(struct iso_text *text, const char *bytes, size_t size)
     }
 }
 
-static void zsh_action(struct iso_text *text, const struct app_option *option)
+static void zsh_action(struct iso_text *text, const struct cli_option *option)
 {
     const char *argument = option->argument ? option->argument : "value";
     iso_text_put(text, ":");
@@ -172,29 +172,29 @@ static void zsh_action(struct iso_text *text, const struct app_option *option)
         iso_text_put(text, "(");
         put_words(text, option->choices, " ");
         iso_text_put(text, ")");
-    } else if (app_option_takes_file(option)) {
+    } else if (cli_option_takes_file(option)) {
         iso_text_put(text, "_files");
     } else {
         iso_text_put(text, " ");
     }
 }
 
-static void zsh_spelling(struct iso_text *text, const struct app_option *option, const char *spelling)
+static void zsh_spelling(struct iso_text *text, const struct cli_option *option, const char *spelling)
 {
-    struct iso_text sentence = app_first_sentence(option->help);
-    iso_text_format(text, " \\\n            '%s%s", option->type == APP_TEXTS ? "*" : "", spelling);
-    if (option->type != APP_FLAG)
+    struct iso_text sentence = cli_first_sentence(option->help);
+    iso_text_format(text, " \\\n            '%s%s", option->type == CLI_TEXTS ? "*" : "", spelling);
+    if (option->type != CLI_FLAG)
         iso_text_put(text, spelling[1] == '-' ? "=" : "+");
     iso_text_put(text, "[");
     zsh_put(text, sentence.bytes, sentence.used);
     iso_text_put(text, "]");
-    if (option->type != APP_FLAG)
+    if (option->type != CLI_FLAG)
         zsh_action(text, option);
     iso_text_put(text, "'");
     iso_text_release(&sentence);
 }
 
-static void zsh_option(struct iso_text *text, const struct app_command *command, const struct app_option *option)
+static void zsh_option(struct iso_text *text, const struct cli_command *command, const struct cli_option *option)
 {
     char spelling[64];
     (void)command;
@@ -206,7 +206,7 @@ static void zsh_option(struct iso_text *text, const struct app_command *command,
     zsh_spelling(text, option, spelling);
 }
 
-static void zsh_command(struct iso_text *text, const struct app_command *command)
+static void zsh_command(struct iso_text *text, const struct cli_command *command)
 {
     iso_text_format(text, "        %s)\n            _arguments -S", command->name);
     each_option(text, command, zsh_option);
@@ -218,14 +218,14 @@ static void zsh_command(struct iso_text *text, const struct app_command *command
     iso_text_put(text, " \\\n            '*:file:_files'\n            ;;\n");
 }
 
-static void zsh_summary(struct iso_text *text, const struct app_command *command)
+static void zsh_summary(struct iso_text *text, const struct cli_command *command)
 {
     iso_text_format(text, "            '%s:", command->name);
     zsh_put(text, command->summary, strlen(command->summary));
     iso_text_put(text, "'\n");
 }
 
-static void complete_zsh(struct iso_text *text, const struct app_command *const *commands)
+static void complete_zsh(struct iso_text *text, const struct cli_command *const *commands)
 {
     iso_text_put(text, "#compdef isochron\n"
                        "# zsh completion of isochron; made by `isochron completion zsh`.\n"
@@ -264,14 +264,14 @@ static void fish_put(struct iso_text *text, const char *bytes, size_t size)
     iso_text_put(text, "'");
 }
 
-static void fish_line(struct iso_text *text, const struct app_command *command)
+static void fish_line(struct iso_text *text, const struct cli_command *command)
 {
     iso_text_format(text, "complete -c isochron -n '__fish_seen_subcommand_from %s'", command->name);
 }
 
-static void fish_option(struct iso_text *text, const struct app_command *command, const struct app_option *option)
+static void fish_option(struct iso_text *text, const struct cli_command *command, const struct cli_option *option)
 {
-    struct iso_text sentence = app_first_sentence(option->help);
+    struct iso_text sentence = cli_first_sentence(option->help);
     char letter[2] = {option->letter, 0};
     fish_line(text, command);
     iso_text_format(text, " -l %s", option->name);
@@ -282,8 +282,8 @@ static void fish_option(struct iso_text *text, const struct app_command *command
         iso_text_put(text, " -x -a '");
         put_words(text, option->choices, " ");
         iso_text_put(text, "'");
-    } else if (option->type != APP_FLAG) {
-        iso_text_put(text, app_option_takes_file(option) ? " -r -F" : " -x");
+    } else if (option->type != CLI_FLAG) {
+        iso_text_put(text, cli_option_takes_file(option) ? " -r -F" : " -x");
     }
     iso_text_put(text, " -d ");
     fish_put(text, sentence.bytes, sentence.used);
@@ -291,7 +291,7 @@ static void fish_option(struct iso_text *text, const struct app_command *command
     iso_text_release(&sentence);
 }
 
-static void fish_command(struct iso_text *text, const struct app_command *command)
+static void fish_command(struct iso_text *text, const struct cli_command *command)
 {
     iso_text_format(text, "complete -c isochron -f -n __fish_use_subcommand -a %s -d ", command->name);
     fish_put(text, command->summary, strlen(command->summary));
@@ -305,7 +305,7 @@ static void fish_command(struct iso_text *text, const struct app_command *comman
     each_option(text, command, fish_option);
 }
 
-static void complete_fish(struct iso_text *text, const struct app_command *const *commands)
+static void complete_fish(struct iso_text *text, const struct cli_command *const *commands)
 {
     iso_text_put(text, "# fish completion of isochron; made by `isochron completion fish`.\n");
     each_command(text, commands, fish_command);
@@ -313,17 +313,17 @@ static void complete_fish(struct iso_text *text, const struct app_command *const
 
 /* ---- the command ---- */
 
-static const struct app_option options[] = {{.type = APP_END}};
+static const struct cli_option options[] = {{.type = CLI_END}};
 
 static enum iso_status run_completion(struct app *app, int count, char **arguments)
 {
     static const char *const names[] = {"bash", "zsh", "fish"};
-    static void (*const write[])(struct iso_text *, const struct app_command *const *) = {complete_bash, complete_zsh,
+    static void (*const write[])(struct iso_text *, const struct cli_command *const *) = {complete_bash, complete_zsh,
                                                                                           complete_fish};
-    struct app_texts words = {0};
+    struct cli_texts words = {0};
     struct iso_text text = {0};
     bool done, found = false;
-    enum iso_status status = app_parse(app, count, arguments, NULL, &words, &done);
+    enum iso_status status = cli_parse(app, count, arguments, NULL, &words, &done);
     for (int i = 0; status == ISO_OK && !done && words.count == 1 && i < 3; i++) {
         if (strcmp(words.items[0], names[i]))
             continue;
@@ -332,13 +332,13 @@ static enum iso_status run_completion(struct app *app, int count, char **argumen
         iso_output_bytes(&app->out, text.bytes, text.used);
     }
     if (status == ISO_OK && !done && !found)
-        status = app_wrong_choice(app, "completion", words.count ? words.items[0] : "", app->command->words);
+        status = cli_wrong_choice(app, "completion", words.count ? words.items[0] : "", app->command->words);
     iso_text_release(&text);
-    app_texts_release(&words);
+    cli_texts_release(&words);
     return status;
 }
 
-const struct app_command app_completion = {
+const struct cli_command cli_completion = {
     .name = "completion",
     .summary = "print a script by which a shell completes isochron",
     .usage = "bash|zsh|fish",

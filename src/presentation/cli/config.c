@@ -13,7 +13,7 @@
 #include "base/settings.h"
 #include "bytes/whole_file.h"
 
-void app_settings_add(struct app_settings *settings, struct app_setting setting)
+void cli_settings_add(struct cli_settings *settings, struct cli_setting setting)
 {
     ISO_GROW(settings->list, settings->count, settings->capacity);
     settings->list[settings->count++] = setting;
@@ -22,15 +22,15 @@ void app_settings_add(struct app_settings *settings, struct app_setting setting)
 /* A copy that lives as long as the command runs. */
 static const char *keep_text(struct app *app, const char *text, size_t length)
 {
-    app_texts_add(&app->kept, iso_copy_text(text, length));
+    cli_texts_add(&app->kept, iso_copy_text(text, length));
     return app->kept.items[app->kept.count - 1];
 }
 
-void app_release(struct app *app)
+void cli_release(struct app *app)
 {
     for (uint32_t i = 0; i < app->kept.count; i++)
         iso_free((char *)app->kept.items[i]);
-    app_texts_release(&app->kept);
+    cli_texts_release(&app->kept);
 }
 
 /* ---- the file ---- */
@@ -38,14 +38,14 @@ void app_release(struct app *app)
 struct config {
     struct app *app;
     const char *path;
-    struct app_settings *settings;
+    struct cli_settings *settings;
 };
 
-static const struct app_command *find_command(const struct app *app, const char *name)
+static const struct cli_command *find_command(const struct app *app, const char *name)
 {
     if (!strcmp(app->command->name, name))
         return app->command;
-    for (const struct app_command *const *command = app->commands; *command; command++)
+    for (const struct cli_command *const *command = app->commands; *command; command++)
         if (!strcmp((*command)->name, name))
             return *command;
     return NULL;
@@ -57,29 +57,29 @@ static enum iso_status unknown_section(const struct config *config, const struct
     size_t count = 0;
     for (; config->app->commands[count] && count < 32; count++)
         names[count] = config->app->commands[count]->name;
-    const char *nearest = app_nearest(setting->section, names, count);
+    const char *nearest = cli_nearest(setting->section, names, count);
     return iso_error_set(&config->app->error, ISO_BAD_INPUT, "%s:%u: [%s] is no command%s%s%s", config->path,
                          setting->line, setting->section, nearest ? "; did you mean [" : "", nearest ? nearest : "",
                          nearest ? "]?" : "");
 }
 
 /* The option of this command, of the section's, or, before any, of any command. */
-static const struct app_option *find_option(const struct config *config, const struct app_command *command,
+static const struct cli_option *find_option(const struct config *config, const struct cli_command *command,
                                             const char *name)
 {
-    const struct app_option *option = app_option_find(command ? command : config->app->command, name, strlen(name), 0);
+    const struct cli_option *option = cli_option_find(command ? command : config->app->command, name, strlen(name), 0);
     for (int i = 0; !option && !command && config->app->commands[i]; i++)
-        option = app_option_find(config->app->commands[i], name, strlen(name), 0);
+        option = cli_option_find(config->app->commands[i], name, strlen(name), 0);
     return option;
 }
 
-static enum iso_status unknown_name(const struct config *config, const struct app_command *command,
+static enum iso_status unknown_name(const struct config *config, const struct cli_command *command,
                                     const struct iso_setting *setting)
 {
-    const struct app_command *named = command ? command : config->app->command;
-    const char *nearest = app_option_nearest(named, setting->name);
+    const struct cli_command *named = command ? command : config->app->command;
+    const char *nearest = cli_option_nearest(named, setting->name);
     for (int i = 0; !nearest && !command && config->app->commands[i]; i++)
-        nearest = app_option_nearest(config->app->commands[i], setting->name);
+        nearest = cli_option_nearest(config->app->commands[i], setting->name);
     if (nearest)
         return iso_error_set(&config->app->error, ISO_BAD_INPUT, "%s:%u: %s: no such option; did you mean %s?",
                              config->path, setting->line, setting->name, nearest);
@@ -88,18 +88,18 @@ static enum iso_status unknown_name(const struct config *config, const struct ap
 }
 
 /* Two values for what can have one are a mistake of whoever wrote them. */
-static enum iso_status add_setting(const struct config *config, const struct app_option *option, enum app_rank rank,
+static enum iso_status add_setting(const struct config *config, const struct cli_option *option, enum cli_rank rank,
                                    const struct iso_setting *setting)
 {
     char origin[ISO_ERROR_TEXT / 4];
-    const struct app_settings *settings = config->settings;
-    for (uint32_t i = 0; option->type != APP_TEXTS && i < settings->count; i++)
+    const struct cli_settings *settings = config->settings;
+    for (uint32_t i = 0; option->type != CLI_TEXTS && i < settings->count; i++)
         if (settings->list[i].option == option && settings->list[i].rank == rank)
             return iso_error_set(&config->app->error, ISO_BAD_INPUT, "%s:%u: %s is set already, at %s", config->path,
                                  setting->line, setting->name, settings->list[i].origin);
     snprintf(origin, sizeof origin, "%s:%u", config->path, setting->line);
-    app_settings_add(config->settings,
-                     (struct app_setting){.option = option,
+    cli_settings_add(config->settings,
+                     (struct cli_setting){.option = option,
                                           .text = keep_text(config->app, setting->value, strlen(setting->value)),
                                           .rank = rank,
                                           .origin = keep_text(config->app, origin, strlen(origin))});
@@ -108,10 +108,10 @@ static enum iso_status add_setting(const struct config *config, const struct app
 
 static enum iso_status take_section(const struct config *config, const struct iso_setting *setting)
 {
-    const struct app_command *command = *setting->section ? find_command(config->app, setting->section) : NULL;
+    const struct cli_command *command = *setting->section ? find_command(config->app, setting->section) : NULL;
     if (*setting->section && !command)
         return unknown_section(config, setting);
-    const struct app_option *option = find_option(config, command, setting->name);
+    const struct cli_option *option = find_option(config, command, setting->name);
     if (!option)
         return unknown_name(config, command, setting);
     if (option->argument_only)
@@ -119,11 +119,11 @@ static enum iso_status take_section(const struct config *config, const struct is
                              setting->line, setting->name);
     if (command && command != config->app->command)
         return ISO_OK; /* another command's: it stands where it should, its value is not ours to judge */
-    option = app_option_find(config->app->command, setting->name, strlen(setting->name), 0);
-    return option ? add_setting(config, option, command ? APP_SECTION : APP_FILE, setting) : ISO_OK;
+    option = cli_option_find(config->app->command, setting->name, strlen(setting->name), 0);
+    return option ? add_setting(config, option, command ? CLI_SECTION : CLI_FILE, setting) : ISO_OK;
 }
 
-enum iso_status app_config_file(struct app *app, const char *path, struct app_settings *settings)
+enum iso_status cli_config_file(struct app *app, const char *path, struct cli_settings *settings)
 {
     struct config config = {app, path, settings};
     struct iso_whole_file file;
@@ -150,44 +150,44 @@ static void name_variable(char variable[VARIABLE], const char *name)
     variable[used] = 0;
 }
 
-static void take_variable(struct app *app, const struct app_option *option, struct app_settings *settings)
+static void take_variable(struct app *app, const struct cli_option *option, struct cli_settings *settings)
 {
     char variable[VARIABLE];
     name_variable(variable, option->name);
     const char *text = getenv(variable);
     if (!text || !*text)
         return;
-    struct app_setting setting = {
-        .option = option, .rank = APP_ENVIRONMENT, .origin = keep_text(app, variable, strlen(variable))};
+    struct cli_setting setting = {
+        .option = option, .rank = CLI_ENVIRONMENT, .origin = keep_text(app, variable, strlen(variable))};
     for (size_t length; *text; text += length + (text[length] != 0)) {
-        length = option->type == APP_TEXTS ? strcspn(text, "\n") : strlen(text);
+        length = option->type == CLI_TEXTS ? strcspn(text, "\n") : strlen(text);
         setting.text = keep_text(app, text, length);
         if (length)
-            app_settings_add(settings, setting);
+            cli_settings_add(settings, setting);
     }
 }
 
 /* Variables that name no option are left alone: Kubernetes makes ISOCHRON_SERVICE_HOST and the like of a service's
  * name. */
-void app_config_environment(struct app *app, struct app_settings *settings)
+void cli_config_environment(struct app *app, struct cli_settings *settings)
 {
-    const struct app_option *const tables[] = {app->command->options, app_common_options};
+    const struct cli_option *const tables[] = {app->command->options, cli_common_options};
     for (int i = 0; i < 2; i++)
-        for (const struct app_option *option = tables[i]; option->type != APP_END; option++)
-            if (option->type != APP_GROUP && !option->argument_only)
+        for (const struct cli_option *option = tables[i]; option->type != CLI_END; option++)
+            if (option->type != CLI_GROUP && !option->argument_only)
                 take_variable(app, option, settings);
 }
 
 /* ---- --print-config ---- */
 
-static void print_origin(struct iso_text *line, const struct app_setting *setting)
+static void print_origin(struct iso_text *line, const struct cli_setting *setting)
 {
     iso_text_put(line, "  # ");
     if (!setting)
         iso_text_put(line, "default");
-    else if (setting->rank == APP_ARGUMENT)
+    else if (setting->rank == CLI_ARGUMENT)
         iso_text_put(line, "flag");
-    else if (setting->rank == APP_ENVIRONMENT)
+    else if (setting->rank == CLI_ENVIRONMENT)
         iso_text_put(line, "environment ");
     if (setting && setting->origin)
         iso_text_put(line, setting->origin);
@@ -195,8 +195,8 @@ static void print_origin(struct iso_text *line, const struct app_setting *settin
 }
 
 /* `setting` NULL: the default. */
-static void print_value(struct iso_text *line, const struct app_option *option, const char *value,
-                        const struct app_setting *setting)
+static void print_value(struct iso_text *line, const struct cli_option *option, const char *value,
+                        const struct cli_setting *setting)
 {
     char *shown = iso_redacted(value);
     iso_text_format(line, "%s = ", option->name);
@@ -205,21 +205,21 @@ static void print_value(struct iso_text *line, const struct app_option *option, 
     iso_free(shown);
 }
 
-static void print_option(struct iso_text *line, const struct app_option *option, const struct app_settings *settings,
+static void print_option(struct iso_text *line, const struct cli_option *option, const struct cli_settings *settings,
                          const void *target)
 {
-    const struct app_setting *strongest = NULL;
+    const struct cli_setting *strongest = NULL;
     struct iso_text value = {0};
     for (uint32_t i = 0; i < settings->count; i++)
         if (settings->list[i].option == option)
             strongest = &settings->list[i];
-    if (option->type == APP_TEXTS) {
+    if (option->type == CLI_TEXTS) {
         for (uint32_t i = 0; strongest && i < settings->count; i++) {
-            const struct app_setting *setting = &settings->list[i];
+            const struct cli_setting *setting = &settings->list[i];
             if (setting->option == option && setting->rank == strongest->rank)
                 print_value(line, option, setting->text, setting);
         }
-    } else if (app_value_put(&value, option, target)) {
+    } else if (cli_value_put(&value, option, target)) {
         iso_text_put_bytes(&value, "", 1);
         print_value(line, option, value.bytes, strongest);
     }
@@ -229,12 +229,12 @@ static void print_option(struct iso_text *line, const struct app_option *option,
     iso_text_release(&value);
 }
 
-void app_config_print(struct iso_output *output, const struct app_option *options, const struct app_settings *settings,
+void cli_config_print(struct iso_output *output, const struct cli_option *options, const struct cli_settings *settings,
                       const void *target)
 {
     struct iso_text text = {0};
-    for (const struct app_option *option = options; option->type != APP_END; option++)
-        if (option->type != APP_GROUP && !option->argument_only)
+    for (const struct cli_option *option = options; option->type != CLI_END; option++)
+        if (option->type != CLI_GROUP && !option->argument_only)
             print_option(&text, option, settings, target);
     iso_output_bytes(output, text.bytes, text.used);
     iso_text_release(&text);

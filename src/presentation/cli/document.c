@@ -120,7 +120,7 @@ static void man_passages(struct iso_text *text, const struct passage *passage)
     }
 }
 
-static void man_option(struct iso_text *text, const struct app_option *option)
+static void man_option(struct iso_text *text, const struct cli_option *option)
 {
     const char *argument = option->argument ? option->argument : option->choices;
     iso_text_put(text, ".TP\n");
@@ -141,10 +141,10 @@ static void man_option(struct iso_text *text, const struct app_option *option)
     man_joined(text, option->help);
 }
 
-static void man_options(struct iso_text *text, const struct app_option *option)
+static void man_options(struct iso_text *text, const struct cli_option *option)
 {
-    for (; option->type != APP_END; option++) {
-        if (option->type == APP_GROUP) {
+    for (; option->type != CLI_END; option++) {
+        if (option->type == CLI_GROUP) {
             iso_text_put(text, ".PP\n\\fI");
             man_text(text, option->help);
             iso_text_put(text, "\\fR\n");
@@ -154,7 +154,7 @@ static void man_options(struct iso_text *text, const struct app_option *option)
     }
 }
 
-static void man_command(struct iso_text *text, const struct app_command *command)
+static void man_command(struct iso_text *text, const struct cli_command *command)
 {
     iso_text_format(text, ".SS isochron %s\n.PP\n\\fBisochron %s\\fR ", command->name, command->name);
     man_joined(text, command->usage);
@@ -165,7 +165,7 @@ static void man_command(struct iso_text *text, const struct app_command *command
     man_literal(text, command->examples);
 }
 
-static void write_man(struct iso_text *text, const struct app_command *const *commands)
+static void write_man(struct iso_text *text, const struct cli_command *const *commands)
 {
     iso_text_put(text, ".\\\" Made from the option tables; see docs/options.md.\n"
                        ".TH ISOCHRON 1 \"\" \"isochron " ISO_VERSION "\" \"User Commands\"\n"
@@ -173,18 +173,18 @@ static void write_man(struct iso_text *text, const struct app_command *const *co
                        ".SH SYNOPSIS\n\\fBisochron\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIFILE\\fR...]\n"
                        ".SH DESCRIPTION\n");
     man_passages(text, description);
-    for (const struct app_command *const *command = commands; *command; command++) {
+    for (const struct cli_command *const *command = commands; *command; command++) {
         if ((*command)->hidden)
             continue;
         iso_text_format(text, ".TP\n\\fB%s\\fR\n", (*command)->name);
         man_joined(text, (*command)->summary);
     }
     iso_text_put(text, ".SH COMMANDS\n");
-    for (const struct app_command *const *command = commands; *command; command++)
+    for (const struct cli_command *const *command = commands; *command; command++)
         if (!(*command)->hidden)
             man_command(text, *command);
     iso_text_put(text, ".SH OPTIONS\n");
-    man_options(text, app_common_options);
+    man_options(text, cli_common_options);
     iso_text_put(text, ".SH CONFIGURATION AND ENVIRONMENT\n");
     man_passages(text, configuration);
     iso_text_put(text, ".SH EXIT STATUS\n");
@@ -213,7 +213,7 @@ static void markdown_code(struct iso_text *text, const char *string)
     }
 }
 
-static void markdown_option(struct iso_text *text, const struct app_option *option)
+static void markdown_option(struct iso_text *text, const struct cli_option *option)
 {
     const char *argument = option->argument ? option->argument : option->choices;
     iso_text_put(text, "| `");
@@ -232,18 +232,18 @@ static void markdown_option(struct iso_text *text, const struct app_option *opti
     iso_text_put(text, " |\n");
 }
 
-static void markdown_options(struct iso_text *text, const struct app_option *option)
+static void markdown_options(struct iso_text *text, const struct cli_option *option)
 {
     bool open = false;
-    for (; option->type != APP_END; option++) {
-        if (option->type == APP_GROUP || !open)
+    for (; option->type != CLI_END; option++) {
+        if (option->type == CLI_GROUP || !open)
             iso_text_put(text, "\n| ");
-        if (option->type == APP_GROUP)
+        if (option->type == CLI_GROUP)
             markdown_cell(text, option->help);
-        if (option->type == APP_GROUP || !open)
+        if (option->type == CLI_GROUP || !open)
             iso_text_put(text, " | |\n|---|---|\n");
         open = true;
-        if (option->type != APP_GROUP)
+        if (option->type != CLI_GROUP)
             markdown_option(text, option);
     }
 }
@@ -274,7 +274,7 @@ static void markdown_passages(struct iso_text *text, const struct passage *passa
     }
 }
 
-static void markdown_command(struct iso_text *text, const struct app_command *command)
+static void markdown_command(struct iso_text *text, const struct cli_command *command)
 {
     iso_text_format(text, "\n## isochron %s\n\n`isochron %s %s`\n", command->name, command->name, command->usage);
     markdown_paragraph(text, command->intro);
@@ -283,15 +283,15 @@ static void markdown_command(struct iso_text *text, const struct app_command *co
     markdown_literal(text, command->examples);
 }
 
-static void write_markdown(struct iso_text *text, const struct app_command *const *commands)
+static void write_markdown(struct iso_text *text, const struct cli_command *const *commands)
 {
     iso_text_put(text, "# Options\n\n<!-- Made from the option tables by `make documents`; a test compares. -->\n");
     markdown_passages(text, description);
     iso_text_put(text, "\n## Configuration and environment\n");
     markdown_passages(text, configuration);
     iso_text_put(text, "\n## Options of every command\n");
-    markdown_options(text, app_common_options + 1);
-    for (const struct app_command *const *command = commands; *command; command++)
+    markdown_options(text, cli_common_options + 1);
+    for (const struct cli_command *const *command = commands; *command; command++)
         if (!(*command)->hidden)
             markdown_command(text, *command);
     iso_text_put(text, "\n## Exit status\n");
@@ -300,14 +300,14 @@ static void write_markdown(struct iso_text *text, const struct app_command *cons
 
 /* ---- the command ---- */
 
-static const struct app_option options[] = {{.type = APP_END}};
+static const struct cli_option options[] = {{.type = CLI_END}};
 
 static enum iso_status run_document(struct app *app, int count, char **arguments)
 {
-    struct app_texts words = {0};
+    struct cli_texts words = {0};
     struct iso_text text = {0};
     bool done;
-    enum iso_status status = app_parse(app, count, arguments, NULL, &words, &done);
+    enum iso_status status = cli_parse(app, count, arguments, NULL, &words, &done);
     const char *what = words.count == 1 ? words.items[0] : "";
     if (status == ISO_OK && !done) {
         if (!strcmp(what, "man"))
@@ -315,15 +315,15 @@ static enum iso_status run_document(struct app *app, int count, char **arguments
         else if (!strcmp(what, "markdown"))
             write_markdown(&text, app->commands);
         else
-            status = app_wrong_choice(app, "document", what, app->command->words);
+            status = cli_wrong_choice(app, "document", what, app->command->words);
         iso_output_bytes(&app->out, text.bytes, text.used);
     }
     iso_text_release(&text);
-    app_texts_release(&words);
+    cli_texts_release(&words);
     return status;
 }
 
-const struct app_command app_document = {
+const struct cli_command cli_document = {
     .name = "document",
     .summary = "print the man page, or the page of options",
     .usage = "man|markdown",

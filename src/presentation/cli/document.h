@@ -6,14 +6,14 @@
 #include "base/text.h"
 #include "iso/error.h"
 
-struct app_command;
-struct app_option;
+struct cli_command;
+struct cli_option;
 
 /* The commands that write them. */
-extern const struct app_command app_completion, app_document;
+extern const struct cli_command cli_completion, cli_document;
 
 /* The help of an option in one line: its first sentence, without its period. Released by the caller. */
-struct iso_text app_first_sentence(const char *help);
+struct iso_text cli_first_sentence(const char *help);
 
 /* Is its value the name of a file? */
-bool app_option_takes_file(const struct app_option *option);
+bool cli_option_takes_file(const struct cli_option *option);

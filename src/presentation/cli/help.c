@@ -19,7 +19,7 @@ static void print_lines(struct iso_output *output, const char *text, int indent)
     }
 }
 
-static void print_option(struct iso_output *output, const struct app_option *option)
+static void print_option(struct iso_output *output, const struct cli_option *option)
 {
     char head[96], letter[8] = "";
     const char *argument = option->argument ? option->argument : option->choices;
@@ -35,21 +35,21 @@ static void print_option(struct iso_output *output, const struct app_option *opt
     print_lines(output, option->help, HELP_COLUMN);
 }
 
-static void print_options(struct iso_output *output, const struct app_option *options)
+static void print_options(struct iso_output *output, const struct cli_option *options)
 {
-    for (; options->type != APP_END; options++) {
-        if (options->type == APP_GROUP)
+    for (; options->type != CLI_END; options++) {
+        if (options->type == CLI_GROUP)
             iso_output_format(output, "\n%s\n", options->help);
         else
             print_option(output, options);
     }
 }
 
-void app_help(struct iso_output *output, const struct app_command *command)
+void cli_help(struct iso_output *output, const struct cli_command *command)
 {
     iso_output_format(output, "usage: %s%s %s\n\n%s\n", command->is_program ? "" : "isochron ", command->name,
                       command->usage, command->intro);
     print_options(output, command->options);
-    print_options(output, app_common_options);
+    print_options(output, cli_common_options);
     iso_output_format(output, "\nExamples\n%s", command->examples);
 }

@@ -3,4 +3,4 @@
 
 #include "cli/command.h"
 
-void app_help(struct iso_output *output, const struct app_command *command);
+void cli_help(struct iso_output *output, const struct cli_command *command);

@@ -17,7 +17,7 @@
 enum level { INFO, WARNING, ERROR };
 
 static struct {
-    enum app_log_format format;
+    enum cli_log_format format;
     bool quiet;
 } manner;
 
@@ -31,7 +31,7 @@ static struct {
     time_t began;
 } share = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-uint64_t app_log_dropped(void)
+uint64_t cli_log_dropped(void)
 {
     pthread_mutex_lock(&share.lock);
     uint64_t dropped = share.dropped;
@@ -39,18 +39,18 @@ uint64_t app_log_dropped(void)
     return dropped;
 }
 
-enum app_log_format app_log_format_wished(void)
+enum cli_log_format cli_log_format_wished(void)
 {
     const char *text = getenv("ISOCHRON_LOG_FORMAT");
-    return text && !strcmp(text, "json") ? APP_LOG_JSON : APP_LOG_TEXT;
+    return text && !strcmp(text, "json") ? CLI_LOG_JSON : CLI_LOG_TEXT;
 }
 
-void app_log_set_format(enum app_log_format format)
+void cli_log_set_format(enum cli_log_format format)
 {
     manner.format = format;
 }
 
-void app_log_set_quiet(bool quiet)
+void cli_log_set_quiet(bool quiet)
 {
     manner.quiet = quiet;
 }
@@ -61,9 +61,9 @@ static bool is_terminal(void)
     return terminal && strcmp(terminal, "dumb") != 0 && isatty(STDERR_FILENO);
 }
 
-bool app_log_can_draw(void)
+bool cli_log_can_draw(void)
 {
-    return manner.format == APP_LOG_TEXT && is_terminal();
+    return manner.format == CLI_LOG_TEXT && is_terminal();
 }
 
 /* no-color.org: set, and not empty. */
@@ -114,7 +114,7 @@ static void print_line(enum level level, const char *text)
 {
     struct iso_text open = {0};
     iso_redact(&open, text);
-    if (manner.format == APP_LOG_JSON)
+    if (manner.format == CLI_LOG_JSON)
         print_json(level, &open);
     else
         print_text(level, &open);
@@ -134,7 +134,7 @@ static void begin_share(time_t now)
     share.used = share.dropped_this_hour = 0;
 }
 
-void app_log_set_limit(uint64_t bytes)
+void cli_log_set_limit(uint64_t bytes)
 {
     pthread_mutex_lock(&share.lock);
     begin_share(0);
@@ -174,7 +174,7 @@ static void log_formatted(enum level level, const char *format, va_list argument
     pthread_mutex_unlock(&share.lock);
 }
 
-void app_log(const char *format, ...)
+void cli_log(const char *format, ...)
 {
     if (manner.quiet)
         return;
@@ -184,7 +184,7 @@ void app_log(const char *format, ...)
     va_end(arguments);
 }
 
-void app_log_warning(const char *format, ...)
+void cli_log_warning(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -192,7 +192,7 @@ void app_log_warning(const char *format, ...)
     va_end(arguments);
 }
 
-void app_log_error(const char *format, ...)
+void cli_log_error(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);

@@ -10,31 +10,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum app_log_format { APP_LOG_TEXT, APP_LOG_JSON };
+enum cli_log_format { CLI_LOG_TEXT, CLI_LOG_JSON };
 
 /* What ISOCHRON_LOG_FORMAT asks for: it holds from the first word, before any option is read. */
-enum app_log_format app_log_format_wished(void);
-void app_log_set_format(enum app_log_format format);
-void app_log_set_quiet(bool quiet); /* no remarks; warnings and errors all the same */
+enum cli_log_format cli_log_format_wished(void);
+void cli_log_set_format(enum cli_log_format format);
+void cli_log_set_quiet(bool quiet); /* no remarks; warnings and errors all the same */
 
 /* At most so many bytes of remarks and warnings in an hour, 0 for any number; further ones are counted, which is
  * reported when that begins, with the first of a later hour, and when the limit is set again. Errors are always
  * printed. */
-void app_log_set_limit(uint64_t bytes);
-uint64_t app_log_dropped(void); /* how many lines were counted only, in all */
+void cli_log_set_limit(uint64_t bytes);
+uint64_t cli_log_dropped(void); /* how many lines were counted only, in all */
 
 /* May a line be drawn over and over? On a terminal that can, and where remarks are text. */
-bool app_log_can_draw(void);
+bool cli_log_can_draw(void);
 
 /* What a person may like to know. */
-void app_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* What was left out or cannot be relied on. */
-void app_log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Why the command fails. */
-void app_log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* What a noun of which there are `count` ends in. */
-static inline const char *app_plural(uint64_t count)
+static inline const char *cli_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";
 }

@@ -33,7 +33,7 @@ static unsigned edit_distance(const char *left, const char *right)
     return row[length];
 }
 
-const char *app_nearest(const char *text, const char *const *names, size_t count)
+const char *cli_nearest(const char *text, const char *const *names, size_t count)
 {
     const char *nearest = NULL;
     unsigned best = strlen(text) > 3 ? 3 : 2; /* less than that many slips */
@@ -47,26 +47,26 @@ const char *app_nearest(const char *text, const char *const *names, size_t count
     return nearest;
 }
 
-static size_t list_names(const struct app_option *options, const char **names, size_t count)
+static size_t list_names(const struct cli_option *options, const char **names, size_t count)
 {
-    for (; options->type != APP_END && count < NAMES_MOST; options++) {
-        if (options->type != APP_GROUP)
+    for (; options->type != CLI_END && count < NAMES_MOST; options++) {
+        if (options->type != CLI_GROUP)
             names[count++] = options->name;
     }
     return count;
 }
 
-const char *app_option_nearest(const struct app_command *command, const char *name)
+const char *cli_option_nearest(const struct cli_command *command, const char *name)
 {
     const char *names[NAMES_MOST];
-    size_t count = list_names(app_common_options, names, 0);
-    return app_nearest(name, names, list_names(command->options, names, count));
+    size_t count = list_names(cli_common_options, names, 0);
+    return cli_nearest(name, names, list_names(command->options, names, count));
 }
 
-static const struct app_option *find_in(const struct app_option *options, const char *name, size_t length, char letter)
+static const struct cli_option *find_in(const struct cli_option *options, const char *name, size_t length, char letter)
 {
-    for (const struct app_option *option = options; option->type != APP_END; option++) {
-        if (option->type == APP_GROUP)
+    for (const struct cli_option *option = options; option->type != CLI_END; option++) {
+        if (option->type == CLI_GROUP)
             continue;
         if (letter ? option->letter == letter : strlen(option->name) == length && !memcmp(option->name, name, length))
             return option;
@@ -74,21 +74,21 @@ static const struct app_option *find_in(const struct app_option *options, const 
     return NULL;
 }
 
-const struct app_option *app_option_find(const struct app_command *command, const char *name, size_t length,
+const struct cli_option *cli_option_find(const struct cli_command *command, const char *name, size_t length,
                                          char letter)
 {
-    const struct app_option *option = find_in(command->options, name, length, letter);
-    return option ? option : find_in(app_common_options, name, length, letter);
+    const struct cli_option *option = find_in(command->options, name, length, letter);
+    return option ? option : find_in(cli_common_options, name, length, letter);
 }
 
-enum iso_status app_wrong_choice(struct app *app, const char *place, const char *text, const char *choices)
+enum iso_status cli_wrong_choice(struct app *app, const char *place, const char *text, const char *choices)
 {
     const char *names[NAMES_MOST];
     char *copy = iso_copy_text(choices, strlen(choices)), *rest = NULL;
     size_t count = 0;
     for (char *word = strtok_r(copy, "|", &rest); word && count < NAMES_MOST; word = strtok_r(NULL, "|", &rest))
         names[count++] = word;
-    const char *nearest = app_nearest(text, names, count);
+    const char *nearest = cli_nearest(text, names, count);
     iso_error_set(&app->error, ISO_BAD_INPUT, "%s: expected one of %s%s%s%s", place, choices,
                   nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
     iso_free(copy);

@@ -5,13 +5,13 @@
 #include "cli/option.h"
 
 /* The name among `count` that `text` was probably meant to be, or NULL. */
-const char *app_nearest(const char *text, const char *const *names, size_t count);
+const char *cli_nearest(const char *text, const char *const *names, size_t count);
 
 /* The error "PLACE: expected one of CHOICES", words with bars between, and which of them was probably meant. */
-enum iso_status app_wrong_choice(struct app *app, const char *place, const char *text, const char *choices);
+enum iso_status cli_wrong_choice(struct app *app, const char *place, const char *text, const char *choices);
 
 /* The option of a command, or one that all have; NULL: none. */
-const struct app_option *app_option_find(const struct app_command *command, const char *name, size_t length,
+const struct cli_option *cli_option_find(const struct cli_command *command, const char *name, size_t length,
                                          char letter);
 /* The nearest name of such an option, or NULL. */
-const char *app_option_nearest(const struct app_command *command, const char *name);
+const char *cli_option_nearest(const struct cli_command *command, const char *name);

@@ -5,22 +5,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum app_option_type {
-    APP_END,
-    APP_GROUP,    /* a heading for those that follow: `help` */
-    APP_FLAG,     /* bool */
-    APP_TEXT,     /* const char * */
-    APP_TEXTS,    /* struct app_texts: every time it stands */
-    APP_COUNT,    /* uint32_t, else as APP_NUMBER; `most` is one that fits */
-    APP_NUMBER,   /* uint64_t, from `least` to `most`; `k`, `M`, `G` after it are thousands, millions, ... */
-    APP_DURATION, /* uint64_t: nanoseconds; `ns`, `us`, `ms`, `s`, `m` after it: 10ms, 0.2s */
-    APP_SECONDS,  /* uint64_t: milliseconds; seconds, or as a duration; `least` and `most` are seconds */
-    APP_SHARE,    /* uint64_t: parts of 2^32 of a number from 0 to 1 */
-    APP_CHOICE    /* int: which of `choices`, words with bars between */
+enum cli_option_type {
+    CLI_END,
+    CLI_GROUP,    /* a heading for those that follow: `help` */
+    CLI_FLAG,     /* bool */
+    CLI_TEXT,     /* const char * */
+    CLI_TEXTS,    /* struct cli_texts: every time it stands */
+    CLI_COUNT,    /* uint32_t, else as CLI_NUMBER; `most` is one that fits */
+    CLI_NUMBER,   /* uint64_t, from `least` to `most`; `k`, `M`, `G` after it are thousands, millions, ... */
+    CLI_DURATION, /* uint64_t: nanoseconds; `ns`, `us`, `ms`, `s`, `m` after it: 10ms, 0.2s */
+    CLI_SECONDS,  /* uint64_t: milliseconds; seconds, or as a duration; `least` and `most` are seconds */
+    CLI_SHARE,    /* uint64_t: parts of 2^32 of a number from 0 to 1 */
+    CLI_CHOICE    /* int: which of `choices`, words with bars between */
 };
 
-struct app_option {
-    enum app_option_type type;
+struct cli_option {
+    enum cli_option_type type;
     const char *name;
     char letter;
     const char *argument; /* its value's name in help */
@@ -35,28 +35,28 @@ struct app_option {
 };
 
 /* Rows. `place` is the offset in the command's struct; what else a row says follows its help: .letter = 'o'. */
-#define APP_ROW_GROUP(about)                                                                                           \
+#define CLI_ROW_GROUP(about)                                                                                           \
     {                                                                                                                  \
-        .type = APP_GROUP, .help = about                                                                               \
+        .type = CLI_GROUP, .help = about                                                                               \
     }
-#define APP_ROW(kind, title, place, ...)                                                                               \
+#define CLI_ROW(kind, title, place, ...)                                                                               \
     {                                                                                                                  \
         .type = kind, .name = title, .offset = place, __VA_ARGS__                                                      \
     }
-#define APP_ROW_FLAG(title, place, ...) APP_ROW(APP_FLAG, title, place, .help = __VA_ARGS__)
-#define APP_ROW_CHOICE(title, words, place, ...)                                                                       \
-    APP_ROW(APP_CHOICE, title, place, .choices = words, .help = __VA_ARGS__)
-#define APP_ROW_VALUE(kind, title, value, place, ...)                                                                  \
-    APP_ROW(kind, title, place, .argument = value, .help = __VA_ARGS__)
-#define APP_ROW_TEXT(title, value, place, ...) APP_ROW_VALUE(APP_TEXT, title, value, place, __VA_ARGS__)
-#define APP_ROW_TEXTS(title, value, place, ...) APP_ROW_VALUE(APP_TEXTS, title, value, place, __VA_ARGS__)
-#define APP_ROW_DURATION(title, value, place, ...) APP_ROW_VALUE(APP_DURATION, title, value, place, __VA_ARGS__)
-#define APP_ROW_SHARE(title, value, place, ...) APP_ROW_VALUE(APP_SHARE, title, value, place, __VA_ARGS__)
-#define APP_ROW_RANGE(kind, title, value, place, low, high, ...)                                                       \
-    APP_ROW(kind, title, place, .argument = value, .least = low, .most = high, .help = __VA_ARGS__)
-#define APP_ROW_COUNT(title, value, place, low, high, ...)                                                             \
-    APP_ROW_RANGE(APP_COUNT, title, value, place, low, high, __VA_ARGS__)
-#define APP_ROW_NUMBER(title, value, place, low, high, ...)                                                            \
-    APP_ROW_RANGE(APP_NUMBER, title, value, place, low, high, __VA_ARGS__)
-#define APP_ROW_SECONDS(title, value, place, low, high, ...)                                                           \
-    APP_ROW_RANGE(APP_SECONDS, title, value, place, low, high, __VA_ARGS__)
+#define CLI_ROW_FLAG(title, place, ...) CLI_ROW(CLI_FLAG, title, place, .help = __VA_ARGS__)
+#define CLI_ROW_CHOICE(title, words, place, ...)                                                                       \
+    CLI_ROW(CLI_CHOICE, title, place, .choices = words, .help = __VA_ARGS__)
+#define CLI_ROW_VALUE(kind, title, value, place, ...)                                                                  \
+    CLI_ROW(kind, title, place, .argument = value, .help = __VA_ARGS__)
+#define CLI_ROW_TEXT(title, value, place, ...) CLI_ROW_VALUE(CLI_TEXT, title, value, place, __VA_ARGS__)
+#define CLI_ROW_TEXTS(title, value, place, ...) CLI_ROW_VALUE(CLI_TEXTS, title, value, place, __VA_ARGS__)
+#define CLI_ROW_DURATION(title, value, place, ...) CLI_ROW_VALUE(CLI_DURATION, title, value, place, __VA_ARGS__)
+#define CLI_ROW_SHARE(title, value, place, ...) CLI_ROW_VALUE(CLI_SHARE, title, value, place, __VA_ARGS__)
+#define CLI_ROW_RANGE(kind, title, value, place, low, high, ...)                                                       \
+    CLI_ROW(kind, title, place, .argument = value, .least = low, .most = high, .help = __VA_ARGS__)
+#define CLI_ROW_COUNT(title, value, place, low, high, ...)                                                             \
+    CLI_ROW_RANGE(CLI_COUNT, title, value, place, low, high, __VA_ARGS__)
+#define CLI_ROW_NUMBER(title, value, place, low, high, ...)                                                            \
+    CLI_ROW_RANGE(CLI_NUMBER, title, value, place, low, high, __VA_ARGS__)
+#define CLI_ROW_SECONDS(title, value, place, low, high, ...)                                                           \
+    CLI_ROW_RANGE(CLI_SECONDS, title, value, place, low, high, __VA_ARGS__)

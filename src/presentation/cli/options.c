@@ -19,33 +19,33 @@ struct parser {
     struct app *app;
     int at, count;
     char **arguments;
-    struct app_texts *files;
-    struct app_common common;
-    struct app_settings given, settings; /* what stands on the command line; all, the weakest first */
+    struct cli_texts *files;
+    struct cli_common common;
+    struct cli_settings given, settings; /* what stands on the command line; all, the weakest first */
 };
 
-enum iso_status app_option_set(struct app *app, const char *name, const char *text, void *target)
+enum iso_status cli_option_set(struct app *app, const char *name, const char *text, void *target)
 {
-    struct app_setting setting = {
-        .option = app_option_find(app->command, name, strlen(name), 0), .text = text, .rank = APP_ARGUMENT};
+    struct cli_setting setting = {
+        .option = cli_option_find(app->command, name, strlen(name), 0), .text = text, .rank = CLI_ARGUMENT};
     assert(setting.option);
-    return app_value_store(app, &setting, target);
+    return cli_value_store(app, &setting, target);
 }
 
 /* ---- arguments ---- */
 
 static enum iso_status unknown_option(struct app *app, const char *argument, const char *name)
 {
-    const char *nearest = *name ? app_option_nearest(app->command, name) : NULL;
+    const char *nearest = *name ? cli_option_nearest(app->command, name) : NULL;
     if (nearest)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such option; did you mean --%s?", argument, nearest);
     return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such option; isochron %s --help lists them", argument,
                          app->command->name);
 }
 
-static bool is_common(const struct app_option *option)
+static bool is_common(const struct cli_option *option)
 {
-    for (const struct app_option *row = app_common_options; row->type != APP_END; row++)
+    for (const struct cli_option *row = cli_common_options; row->type != CLI_END; row++)
         if (row == option)
             return true;
     return false;
@@ -53,25 +53,25 @@ static bool is_common(const struct app_option *option)
 
 /* Remembers the value that stands in the argument itself, or in the next one. Those of every command take effect at
  * once: they say how the rest is reported. */
-static enum iso_status take_value(struct parser *parser, const struct app_option *option, const char *inside)
+static enum iso_status take_value(struct parser *parser, const struct cli_option *option, const char *inside)
 {
     struct app *app = parser->app;
-    struct app_setting setting = {.option = option, .text = inside, .rank = APP_ARGUMENT};
-    if (option->type != APP_FLAG && !inside) {
+    struct cli_setting setting = {.option = option, .text = inside, .rank = CLI_ARGUMENT};
+    if (option->type != CLI_FLAG && !inside) {
         if (parser->at + 1 == parser->count)
             return iso_error_set(&app->error, ISO_BAD_INPUT, "--%s needs a value: %s", option->name,
                                  option->argument ? option->argument : option->choices);
         setting.text = parser->arguments[++parser->at];
     }
-    app_settings_add(&parser->given, setting);
-    return is_common(option) ? app_value_store(app, &setting, &parser->common) : ISO_OK;
+    cli_settings_add(&parser->given, setting);
+    return is_common(option) ? cli_value_store(app, &setting, &parser->common) : ISO_OK;
 }
 
 static enum iso_status parse_long(struct parser *parser, const char *argument)
 {
     const char *name = argument + 2, *equals = strchr(name, '=');
     size_t length = equals ? (size_t)(equals - name) : strlen(name);
-    const struct app_option *option = app_option_find(parser->app->command, name, length, 0);
+    const struct cli_option *option = cli_option_find(parser->app->command, name, length, 0);
     if (option)
         return take_value(parser, option, equals ? equals + 1 : NULL);
     char bare[64];
@@ -81,7 +81,7 @@ static enum iso_status parse_long(struct parser *parser, const char *argument)
 
 static enum iso_status parse_letter(struct parser *parser, const char *argument)
 {
-    const struct app_option *option = app_option_find(parser->app->command, NULL, 0, argument[1]);
+    const struct cli_option *option = cli_option_find(parser->app->command, NULL, 0, argument[1]);
     if (!option)
         return unknown_option(parser->app, argument, "");
     return take_value(parser, option, argument[2] ? argument + 2 : NULL);
@@ -95,7 +95,7 @@ static enum iso_status read_arguments(struct parser *parser)
     for (; parser->at < parser->count && status == ISO_OK; parser->at++) {
         const char *argument = parser->arguments[parser->at];
         if (!options || argument[0] != '-' || !argument[1])
-            app_texts_add(parser->files, argument);
+            cli_texts_add(parser->files, argument);
         else if (!strcmp(argument, "--"))
             options = false;
         else
@@ -110,22 +110,22 @@ static enum iso_status read_arguments(struct parser *parser)
 
 static int compare_ranks(const void *left, const void *right)
 {
-    const struct app_setting *const *a = left, *const *b = right;
+    const struct cli_setting *const *a = left, *const *b = right;
     if ((*a)->rank != (*b)->rank)
         return (*a)->rank < (*b)->rank ? -1 : 1;
     return *a < *b ? -1 : *a > *b;
 }
 
 /* The weakest first, each rank in its own order. */
-static void sort_by_rank(struct app_settings *settings)
+static void sort_by_rank(struct cli_settings *settings)
 {
-    struct app_settings sorted = {0};
-    const struct app_setting **order = iso_allocate((settings->count + 1) * sizeof *order);
+    struct cli_settings sorted = {0};
+    const struct cli_setting **order = iso_allocate((settings->count + 1) * sizeof *order);
     for (uint32_t i = 0; i < settings->count; i++)
         order[i] = &settings->list[i];
     qsort(order, settings->count, sizeof *order, compare_ranks);
     for (uint32_t i = 0; i < settings->count; i++)
-        app_settings_add(&sorted, *order[i]);
+        cli_settings_add(&sorted, *order[i]);
     iso_free(order);
     iso_free(settings->list);
     *settings = sorted;
@@ -135,19 +135,19 @@ static enum iso_status gather_arguments(struct parser *parser)
 {
     struct app *app = parser->app;
     const char *config = parser->common.config ? parser->common.config : getenv("ISOCHRON_CONFIG");
-    app_config_environment(app, &parser->settings);
+    cli_config_environment(app, &parser->settings);
     if (config && *config)
-        app_config_file(app, config, &parser->settings);
+        cli_config_file(app, config, &parser->settings);
     for (uint32_t i = 0; i < parser->given.count; i++)
-        app_settings_add(&parser->settings, parser->given.list[i]);
+        cli_settings_add(&parser->settings, parser->given.list[i]);
     sort_by_rank(&parser->settings);
     return app->error.status;
 }
 
 /* What a weaker rank said of a list does not count. */
-static bool is_overruled(const struct app_settings *settings, const struct app_setting *setting)
+static bool is_overruled(const struct cli_settings *settings, const struct cli_setting *setting)
 {
-    for (uint32_t i = 0; setting->option->type == APP_TEXTS && i < settings->count; i++)
+    for (uint32_t i = 0; setting->option->type == CLI_TEXTS && i < settings->count; i++)
         if (settings->list[i].option == setting->option && settings->list[i].rank > setting->rank)
             return true;
     return false;
@@ -157,16 +157,16 @@ static enum iso_status store_settings(struct parser *parser, void *target)
 {
     enum iso_status status = ISO_OK;
     for (uint32_t i = 0; i < parser->settings.count && status == ISO_OK; i++) {
-        const struct app_setting *setting = &parser->settings.list[i];
+        const struct cli_setting *setting = &parser->settings.list[i];
         if (!is_overruled(&parser->settings, setting))
-            status = app_value_store(parser->app, setting, is_common(setting->option) ? &parser->common : target);
+            status = cli_value_store(parser->app, setting, is_common(setting->option) ? &parser->common : target);
     }
     return status;
 }
 
 static bool is_quiet(const struct app *app, const void *target)
 {
-    const struct app_option *option = app_option_find(app->command, "quiet", 5, 0);
+    const struct cli_option *option = cli_option_find(app->command, "quiet", 5, 0);
     return option && *(const bool *)((const char *)target + option->offset);
 }
 
@@ -174,8 +174,8 @@ static void print_config(struct parser *parser, const void *target)
 {
     struct iso_output *output = &parser->app->out;
     iso_output_format(output, "[%s]\n", parser->app->command->name);
-    app_config_print(output, parser->app->command->options, &parser->settings, target);
-    app_config_print(output, app_common_options, &parser->settings, &parser->common);
+    cli_config_print(output, parser->app->command->options, &parser->settings, target);
+    cli_config_print(output, cli_common_options, &parser->settings, &parser->common);
 }
 
 /* What every command answers. */
@@ -183,9 +183,9 @@ static bool answer_common(struct parser *parser, const void *target)
 {
     struct app *app = parser->app;
     if (parser->common.help)
-        app_help(&app->out, app->command);
+        cli_help(&app->out, app->command);
     else if (parser->common.version)
-        app_version(&app->out);
+        cli_version(&app->out);
     else if (parser->common.print_config)
         print_config(parser, target);
     else
@@ -193,7 +193,7 @@ static bool answer_common(struct parser *parser, const void *target)
     return true;
 }
 
-enum iso_status app_parse(struct app *app, int count, char **arguments, void *target, struct app_texts *files,
+enum iso_status cli_parse(struct app *app, int count, char **arguments, void *target, struct cli_texts *files,
                           bool *done)
 {
     struct parser parser = {.app = app,
@@ -201,24 +201,24 @@ enum iso_status app_parse(struct app *app, int count, char **arguments, void *ta
                             .arguments = arguments,
                             .files = files,
                             .common.log_limit = LOG_LIMIT,
-                            .common.log_format = (int)app_log_format_wished()};
+                            .common.log_format = (int)cli_log_format_wished()};
     enum iso_status status = read_arguments(&parser);
     bool at_once = parser.common.help || parser.common.version;
     if (status == ISO_OK && !at_once)
         status = gather_arguments(&parser);
     if (status == ISO_OK && !at_once)
         status = store_settings(&parser, target);
-    app_log_set_format((enum app_log_format)parser.common.log_format);
-    app_log_set_limit(parser.common.log_limit);
-    app_allow_core(parser.common.core);
-    app_log_set_quiet(is_quiet(app, target));
+    cli_log_set_format((enum cli_log_format)parser.common.log_format);
+    cli_log_set_limit(parser.common.log_limit);
+    cli_allow_core(parser.common.core);
+    cli_log_set_quiet(is_quiet(app, target));
     *done = status == ISO_OK && answer_common(&parser, target);
     iso_free(parser.given.list);
     iso_free(parser.settings.list);
     return status;
 }
 
-void app_version(struct iso_output *output)
+void cli_version(struct iso_output *output)
 {
     iso_output_text(output, "isochron " ISO_VERSION "\n");
 }

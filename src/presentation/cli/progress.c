@@ -12,10 +12,10 @@
 #define FIRST_AFTER 0.5
 #define THEN_EVERY 0.1
 
-void app_progress_init(struct app_progress *progress, const char *verb, bool quiet)
+void cli_progress_init(struct cli_progress *progress, const char *verb, bool quiet)
 {
-    *progress = (struct app_progress){.shown = !quiet && app_log_can_draw(), .verb = verb};
-    progress->started = app_seconds();
+    *progress = (struct cli_progress){.shown = !quiet && cli_log_can_draw(), .verb = verb};
+    progress->started = cli_seconds();
     progress->updated = progress->started + FIRST_AFTER - THEN_EVERY;
 }
 
@@ -28,7 +28,7 @@ static void put_bytes(double bytes, char text[24])
     snprintf(text, 24, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
 }
 
-void app_progress_text(const char *verb, uint64_t done, uint64_t total, double seconds, char *text, size_t size)
+void cli_progress_text(const char *verb, uint64_t done, uint64_t total, double seconds, char *text, size_t size)
 {
     char done_text[24], total_text[24], rate_text[24];
     double rate = seconds > 0 ? (double)done / seconds : 0;
@@ -42,23 +42,23 @@ void app_progress_text(const char *verb, uint64_t done, uint64_t total, double s
         snprintf(text, size, "%s  %s  %s/s", verb, done_text, rate_text);
 }
 
-void app_progress_update(void *context, uint64_t done, uint64_t total)
+void cli_progress_update(void *context, uint64_t done, uint64_t total)
 {
-    struct app_progress *progress = context;
+    struct cli_progress *progress = context;
     char text[160];
     if (!progress->shown)
         return;
-    double now = app_seconds();
+    double now = cli_seconds();
     if (now - progress->updated < THEN_EVERY)
         return;
     progress->updated = now;
     progress->drawn = true;
-    app_progress_text(progress->verb, done, total, now - progress->started, text, sizeof text);
-    app_progress_line(text);
+    cli_progress_text(progress->verb, done, total, now - progress->started, text, sizeof text);
+    cli_progress_line(text);
 }
 
 /* A line that reaches the last column may be continued on the next, which "\r" does not take back. */
-void app_progress_line(const char *text)
+void cli_progress_line(const char *text)
 {
     enum { COLUMNS = 80 };
     struct winsize window;
@@ -74,7 +74,7 @@ void app_progress_line(const char *text)
     fflush(stderr);
 }
 
-void app_progress_end(struct app_progress *progress)
+void cli_progress_end(struct cli_progress *progress)
 {
     if (progress->drawn)
         fprintf(stderr, "\r\033[K");

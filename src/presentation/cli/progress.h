@@ -7,23 +7,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct app_progress {
+struct cli_progress {
     bool shown;       /* stderr is a terminal, and nobody asked for quiet */
     bool drawn;       /* something stands on the line now */
     const char *verb; /* "reading" */
     double started, updated;
 };
 
-void app_progress_init(struct app_progress *progress, const char *verb, bool quiet);
+void cli_progress_init(struct cli_progress *progress, const char *verb, bool quiet);
 
 /* Draws one line on the terminal that stderr is, over the one before; cut to its width. */
-void app_progress_line(const char *text);
+void cli_progress_line(const char *text);
 
-/* `context` is a struct app_progress; total 0: not known. */
-void app_progress_update(void *context, uint64_t done, uint64_t total);
+/* `context` is a struct cli_progress; total 0: not known. */
+void cli_progress_update(void *context, uint64_t done, uint64_t total);
 
 /* Wipes the line. */
-void app_progress_end(struct app_progress *progress);
+void cli_progress_end(struct cli_progress *progress);
 
 /* The line itself, for tests: "reading  12.0 MB of 48.0 MB  25%  24.0 MB/s  1 s left". */
-void app_progress_text(const char *verb, uint64_t done, uint64_t total, double seconds, char *text, size_t size);
+void cli_progress_text(const char *verb, uint64_t done, uint64_t total, double seconds, char *text, size_t size);

@@ -12,50 +12,50 @@
 
 #include "cli/system.h"
 
-double app_seconds(void)
+double cli_seconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-uint64_t app_microseconds(void)
+uint64_t cli_microseconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-unsigned app_processors(void)
+unsigned cli_processors(void)
 {
     cpu_set_t set;
     int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
     return count > 0 ? (unsigned)count : 1;
 }
 
-unsigned app_threads(uint64_t asked)
+unsigned cli_threads(uint64_t asked)
 {
-    return asked ? (unsigned)asked : app_processors();
+    return asked ? (unsigned)asked : cli_processors();
 }
 
-uint64_t app_peak_memory(void)
+uint64_t cli_peak_memory(void)
 {
     struct rusage usage;
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
 }
 
-void app_allow_core(bool allow)
+void cli_allow_core(bool allow)
 {
     prctl(PR_SET_DUMPABLE, allow ? 1 : 0);
 }
 
-const char *app_temporary_folder(void)
+const char *cli_temporary_folder(void)
 {
     const char *folder = getenv("TMPDIR");
     return folder && *folder ? folder : "/tmp";
 }
 
-uint64_t app_memory_in_use(void)
+uint64_t cli_memory_in_use(void)
 {
     static const char path[] = "/proc/self/statm";
     char text[128];
@@ -126,7 +126,7 @@ static uint64_t limit_of_groups(void)
     return least;
 }
 
-uint64_t app_machine_memory(void)
+uint64_t cli_machine_memory(void)
 {
     static uint64_t bytes;
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);

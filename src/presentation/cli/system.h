@@ -5,23 +5,23 @@
 #include <stdint.h>
 
 /* Seconds of a clock that never goes back. */
-double app_seconds(void);
+double cli_seconds(void);
 
-uint64_t app_microseconds(void);
+uint64_t cli_microseconds(void);
 
 /* The number of processors that this process may use. */
-unsigned app_processors(void);
-unsigned app_threads(uint64_t asked); /* as many as were asked for; 0: one a processor */
+unsigned cli_processors(void);
+unsigned cli_threads(uint64_t asked); /* as many as were asked for; 0: one a processor */
 
 /* The most memory that this process has had, in bytes. */
-uint64_t app_peak_memory(void);
+uint64_t cli_peak_memory(void);
 
 /* What it has now, apart from mapped files. 0: not known. */
-uint64_t app_memory_in_use(void);
-uint64_t app_machine_memory(void); /* bytes that the machine has, or that the control group may use */
+uint64_t cli_memory_in_use(void);
+uint64_t cli_machine_memory(void); /* bytes that the machine has, or that the control group may use */
 
 /* Whether a crash leaves a core dump, which holds people's data, and other processes of this user may look in. */
-void app_allow_core(bool allow);
+void cli_allow_core(bool allow);
 
 /* TMPDIR, or /tmp. */
-const char *app_temporary_folder(void);
+const char *cli_temporary_folder(void);

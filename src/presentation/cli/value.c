@@ -57,7 +57,7 @@ static bool parse_units(const struct unit *units, const char *text, uint64_t *nu
     return !value && !fraction && !*end; /* 0 needs no unit */
 }
 
-static bool parse_number(const struct app_option *option, const char *text, uint64_t *number)
+static bool parse_number(const struct cli_option *option, const char *text, uint64_t *number)
 {
     uint64_t value;
     if (!parse_units(multiples, text, &value) || value < option->least || value > option->most)
@@ -67,7 +67,7 @@ static bool parse_number(const struct app_option *option, const char *text, uint
 }
 
 /* Without a unit: seconds. */
-static bool parse_seconds(const struct app_option *option, const char *text, uint64_t *milliseconds)
+static bool parse_seconds(const struct cli_option *option, const char *text, uint64_t *milliseconds)
 {
     static const struct unit seconds[] = {{"", 1000000000}, {NULL, 0}};
     uint64_t value;
@@ -111,32 +111,32 @@ static bool parse_choice(const char *choices, const char *text, int *chosen)
     return false;
 }
 
-void app_texts_add(struct app_texts *texts, const char *text)
+void cli_texts_add(struct cli_texts *texts, const char *text)
 {
     texts->items = iso_reallocate(texts->items, (texts->count + 1u) * sizeof *texts->items);
     texts->items[texts->count++] = text;
 }
 
-void app_texts_release(struct app_texts *texts)
+void cli_texts_release(struct cli_texts *texts)
 {
     iso_free(texts->items);
-    *texts = (struct app_texts){0};
+    *texts = (struct cli_texts){0};
 }
 
 /* How messages call the value: as it was written. */
-static const char *place_of(const struct app_setting *setting, char *text, size_t size)
+static const char *place_of(const struct cli_setting *setting, char *text, size_t size)
 {
     const char *name = setting->option->name, *value = setting->text ? setting->text : "";
     if (!setting->origin)
         snprintf(text, size, "--%s %s", name, value);
-    else if (setting->rank == APP_ENVIRONMENT)
+    else if (setting->rank == CLI_ENVIRONMENT)
         snprintf(text, size, "%s=%s", setting->origin, value);
     else
         snprintf(text, size, "%s: %s = %s", setting->origin, name, value);
     return text;
 }
 
-static bool parse_count(const struct app_option *option, const char *text, uint32_t *count)
+static bool parse_count(const struct cli_option *option, const char *text, uint32_t *count)
 {
     uint64_t number;
     assert(option->most && option->most <= UINT32_MAX);
@@ -146,56 +146,56 @@ static bool parse_count(const struct app_option *option, const char *text, uint3
     return true;
 }
 
-enum iso_status app_value_store(struct app *app, const struct app_setting *setting, void *target)
+enum iso_status cli_value_store(struct app *app, const struct cli_setting *setting, void *target)
 {
-    const struct app_option *option = setting->option;
+    const struct cli_option *option = setting->option;
     const char *text = setting->text;
     void *place = (char *)target + option->offset;
     char where[ISO_ERROR_TEXT / 2];
-    assert(option->type != APP_END && option->type != APP_GROUP);
+    assert(option->type != CLI_END && option->type != CLI_GROUP);
     place_of(setting, where, sizeof where);
     switch (option->type) {
-    case APP_FLAG:
+    case CLI_FLAG:
         if (option->given)
             *(bool *)((char *)target + option->given) = true;
         if (parse_flag(text, place))
             return ISO_OK;
         return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: a flag takes true or false, or no value", where);
-    case APP_TEXT:
+    case CLI_TEXT:
         *(const char **)place = text;
         return ISO_OK;
-    case APP_TEXTS:
-        app_texts_add(place, text);
-        ((struct app_texts *)place)->in_file = setting->rank == APP_FILE || setting->rank == APP_SECTION;
+    case CLI_TEXTS:
+        cli_texts_add(place, text);
+        ((struct cli_texts *)place)->in_file = setting->rank == CLI_FILE || setting->rank == CLI_SECTION;
         return ISO_OK;
-    case APP_COUNT:
-    case APP_NUMBER:
-        if (option->type == APP_COUNT ? parse_count(option, text, place) : parse_number(option, text, place))
+    case CLI_COUNT:
+    case CLI_NUMBER:
+        if (option->type == CLI_COUNT ? parse_count(option, text, place) : parse_number(option, text, place))
             return ISO_OK;
         return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: expected a number from %" PRIu64 " to %" PRIu64, where,
                              option->least, option->most);
-    case APP_DURATION:
+    case CLI_DURATION:
         if (parse_units(times, text, place))
             return ISO_OK;
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "%s: expected a number and its unit, ns, us, ms, s or m, such as 10ms or 0.2s", where);
-    case APP_SECONDS:
+    case CLI_SECONDS:
         if (parse_seconds(option, text, place))
             return ISO_OK;
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "%s: expected seconds from %" PRIu64 " to %" PRIu64 ", or a duration such as 500ms", where,
                              option->least, option->most);
-    case APP_SHARE:
+    case CLI_SHARE:
         if (parse_share(text, place))
             return ISO_OK;
         return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: expected a number from 0 to 1, such as 0.5", where);
     default:
-        assert(option->type == APP_CHOICE);
+        assert(option->type == CLI_CHOICE);
         if (parse_choice(option->choices, text, place))
             return ISO_OK;
         if (option->refusal && option->refusal(text))
             return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: %s", where, option->refusal(text));
-        return app_wrong_choice(app, where, text, option->choices);
+        return cli_wrong_choice(app, where, text, option->choices);
     }
 }
 
@@ -241,32 +241,32 @@ static bool put_choice(struct iso_text *text, const char *choices, int chosen)
     return true;
 }
 
-bool app_value_put(struct iso_text *text, const struct app_option *option, const void *target)
+bool cli_value_put(struct iso_text *text, const struct cli_option *option, const void *target)
 {
     const void *place = (const char *)target + option->offset;
-    bool is_number = option->type == APP_NUMBER || option->type == APP_COUNT;
+    bool is_number = option->type == CLI_NUMBER || option->type == CLI_COUNT;
     uint64_t number;
     switch (option->type) {
-    case APP_FLAG:
+    case CLI_FLAG:
         iso_text_put(text, *(const bool *)place ? "true" : "false");
         return true;
-    case APP_TEXT:
+    case CLI_TEXT:
         if (*(const char *const *)place)
             iso_text_put(text, *(const char *const *)place);
         return *(const char *const *)place != NULL;
-    case APP_CHOICE:
+    case CLI_CHOICE:
         return put_choice(text, option->choices, *(const int *)place);
     default:
-        number = option->type == APP_COUNT ? *(const uint32_t *)place : *(const uint64_t *)place;
-        if (option->type == APP_SECONDS && number > option->most * 1000)
+        number = option->type == CLI_COUNT ? *(const uint32_t *)place : *(const uint64_t *)place;
+        if (option->type == CLI_SECONDS && number > option->most * 1000)
             return false; /* not given */
         if (is_number && (number < option->least || (option->most && number > option->most)))
             return false; /* a default that stands for something else, such as all processors */
         if (is_number)
             iso_text_put_unsigned(text, number);
-        else if (option->type == APP_DURATION)
+        else if (option->type == CLI_DURATION)
             put_duration(text, number);
-        else if (option->type == APP_SECONDS)
+        else if (option->type == CLI_SECONDS)
             put_seconds(text, number);
         else
             put_share(text, number);

@@ -132,7 +132,7 @@ static void free_dead(struct loop *loop)
 
 static void end_as_bad(struct loop *loop, struct session *session, const char *what)
 {
-    app_log_warning("session %llu: %s; it was closed", (unsigned long long)session->number, what);
+    cli_log_warning("session %llu: %s; it was closed", (unsigned long long)session->number, what);
     count(&loop->counts.sessions_bad, 1);
     end_session(loop, session);
 }
@@ -224,7 +224,7 @@ static void look_at_cancel(struct loop *loop, struct session *session)
 static void become_encrypted(struct loop *loop, struct session *session)
 {
     if (!atomic_load_explicit(&loop->counts.sessions_encrypted, memory_order_relaxed))
-        app_log_warning("session %llu is encrypted between client and server, and so are all that ask for it: they are "
+        cli_log_warning("session %llu is encrypted between client and server, and so are all that ask for it: they are "
                         "not recorded; expected --tls-certificate and --tls-key, --tls refuse, or sslmode=disable",
                         (unsigned long long)session->number);
     count(&loop->counts.sessions_encrypted, 1);
@@ -291,7 +291,7 @@ static void end_untrusted(struct loop *loop, struct session *session)
     snprintf(text, sizeof text, "isochron-proxy: TLS with the server failed: %s; expected a certificate%s%s%s",
              trouble ? trouble : "no handshake", loop->verifies ? " for " : "", loop->verifies ? loop->server_host : "",
              loop->verifies ? " that --server-ca signs" : "");
-    app_log_warning("session %llu: %s", (unsigned long long)session->number, text + sizeof "isochron-proxy: " - 1);
+    cli_log_warning("session %llu: %s", (unsigned long long)session->number, text + sizeof "isochron-proxy: " - 1);
     end_with_error(loop, session, text);
 }
 

@@ -27,7 +27,7 @@ enum { BACKLOG = 4096, LOOPS_MOST = 64, PROPERTIES_MOST = 256, REPORT_SECONDS = 
 
 struct proxy {
     const char *bind, *server, *to, *sid, *listen, *listen_token, *explain_sql;
-    struct app_texts properties, tables, listen_names;
+    struct cli_texts properties, tables, listen_names;
     uint32_t threads;
     int tls;    /* enum loop_tls */
     int record; /* 0: all, 1: what has a snapshot */
@@ -48,61 +48,61 @@ struct proxy {
 
 #define PLACE(member) offsetof(struct proxy, member)
 
-static const struct app_option options[] = {
-    APP_ROW_GROUP("Between whom"),
-    APP_ROW_TEXT("bind", "ADDRESS", PLACE(bind),
+static const struct cli_option options[] = {
+    CLI_ROW_GROUP("Between whom"),
+    CLI_ROW_TEXT("bind", "ADDRESS", PLACE(bind),
                  "Where clients connect: HOST:PORT, PORT or the path of a Unix socket\n"
                  "(127.0.0.1:6432)."),
-    APP_ROW_TEXT("server", "ADDRESS", PLACE(server), "The database, likewise (127.0.0.1:5432)."),
-    APP_ROW_COUNT("threads", "N", PLACE(threads), 1, LOOPS_MOST, "Event loops; one a processor by default."),
-    APP_ROW_GROUP("What is recorded"),
-    APP_ROW_TEXT("to", "WHERE", PLACE(to),
+    CLI_ROW_TEXT("server", "ADDRESS", PLACE(server), "The database, likewise (127.0.0.1:5432)."),
+    CLI_ROW_COUNT("threads", "N", PLACE(threads), 1, LOOPS_MOST, "Event loops; one a processor by default."),
+    CLI_ROW_GROUP("What is recorded"),
+    CLI_ROW_TEXT("to", "WHERE", PLACE(to),
                  "kafka:TOPIC, or a file that records are appended to. Without it nothing\n"
                  "is recorded."),
-    APP_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
+    CLI_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
                   "A property of librdkafka, or the name of a file of them. Secrets go\n"
                   "into a file.",
                   .letter = 'X'),
-    APP_ROW_TEXTS("tables", "TABLE", PLACE(tables),
+    CLI_ROW_TEXTS("tables", "TABLE", PLACE(tables),
                   "Record only this table, as schema.table or table. May be given often;\n"
                   "without it all tables that a change stream can have."),
-    APP_ROW_CHOICE("record", "all|snapshots", PLACE(record),
+    CLI_ROW_CHOICE("record", "all|snapshots", PLACE(record),
                    "all: transactions of every level, and statements outside of transactions.\n"
                    "snapshots: those at REPEATABLE READ and SERIALIZABLE alone. Without a\n"
                    "snapshot nothing is judged at si."),
-    APP_ROW_TEXT("sid", "TEXT", PLACE(sid),
+    CLI_ROW_TEXT("sid", "TEXT", PLACE(sid),
                  "What ids of sessions begin with; by default the machine's name, the\n"
                  "process and its start. Must differ between proxies of one topic."),
-    APP_ROW_NUMBER("buffer", "BYTES", PLACE(buffer), 1 << 16, (uint64_t)1 << 34,
+    CLI_ROW_NUMBER("buffer", "BYTES", PLACE(buffer), 1 << 16, (uint64_t)1 << 34,
                    "What may wait for the file or the broker (16M); records beyond it are\n"
                    "dropped and counted."),
-    APP_ROW_GROUP("Encryption"),
-    APP_ROW_CHOICE("tls", "pass|refuse|own", PLACE(tls),
+    CLI_ROW_GROUP("Encryption"),
+    CLI_ROW_CHOICE("tls", "pass|refuse|own", PLACE(tls),
                    "What a client's request for TLS gets: the server's answer, and then its\n"
                    "session is encrypted from end to end and not recorded (pass); a no,\n"
                    "after which most clients go on without (refuse); TLS by the proxy, with\n"
                    "--tls-certificate and --tls-key (own)."),
-    APP_ROW_TEXT("tls-certificate", "FILE", PLACE(certificate),
+    CLI_ROW_TEXT("tls-certificate", "FILE", PLACE(certificate),
                  "The certificate that clients are shown, with its chain, PEM. Where\n"
                  "clients bind channels (SCRAM-PLUS), it is the server's own."),
-    APP_ROW_TEXT("tls-key", "FILE", PLACE(key), "Its private key, PEM."),
-    APP_ROW_FLAG("server-tls", PLACE(server_tls), "Speak TLS with the server."),
-    APP_ROW_TEXT("server-ca", "FILE", PLACE(server_ca),
+    CLI_ROW_TEXT("tls-key", "FILE", PLACE(key), "Its private key, PEM."),
+    CLI_ROW_FLAG("server-tls", PLACE(server_tls), "Speak TLS with the server."),
+    CLI_ROW_TEXT("server-ca", "FILE", PLACE(server_ca),
                  "Who must have signed the server's certificate, PEM; it must name the host of\n"
                  "--server. Without it the certificate is not looked at."),
-    APP_ROW_GROUP("How it is doing"),
-    APP_ROW_TEXT("listen", "ADDRESS", PLACE(listen), "Serve /metrics, /status and PUT /recording/off over HTTP."),
-    APP_ROW_TEXT("listen-token", "FILE", PLACE(listen_token),
+    CLI_ROW_GROUP("How it is doing"),
+    CLI_ROW_TEXT("listen", "ADDRESS", PLACE(listen), "Serve /metrics, /status and PUT /recording/off over HTTP."),
+    CLI_ROW_TEXT("listen-token", "FILE", PLACE(listen_token),
                  "A token that who asks must carry; needed beyond the loopback interface."),
-    APP_ROW_TEXTS("listen-name", "NAME", PLACE(listen_names),
+    CLI_ROW_TEXTS("listen-name", "NAME", PLACE(listen_names),
                   "A host name that requests may use, beside localhost, the name in --listen,\n"
                   "and every address. Other names get 421. May be given often."),
-    APP_ROW_FLAG("shapes", PLACE(shapes), "At the end print statements by shape: how many ran, read, were recorded."),
-    APP_ROW_TEXT("explain-sql", "SQL", PLACE(explain_sql),
+    CLI_ROW_FLAG("shapes", PLACE(shapes), "At the end print statements by shape: how many ran, read, were recorded."),
+    CLI_ROW_TEXT("explain-sql", "SQL", PLACE(explain_sql),
                  "Say what would be recorded of these statements, and why not; nothing else\n"
                  "is done."),
-    APP_ROW_FLAG("quiet", PLACE(quiet), "Say nothing but warnings and errors."),
-    {.type = APP_END},
+    CLI_ROW_FLAG("quiet", PLACE(quiet), "Say nothing but warnings and errors."),
+    {.type = CLI_END},
 };
 
 /* ---- parts ---- */
@@ -159,7 +159,7 @@ static enum iso_status open_recorder(struct proxy *proxy, struct iso_error *erro
         return error->status;
     }
     iso_kafka_properties_init(&properties);
-    if (app_properties(&properties, &proxy->properties, error) == ISO_OK) {
+    if (run_properties(&properties, &proxy->properties, error) == ISO_OK) {
         for (uint32_t i = 0; i < properties.count && i < PROPERTIES_MOST; i++) {
             list[count++] = properties.list[i].name;
             list[count++] = properties.list[i].value;
@@ -225,7 +225,7 @@ static void set_recording(struct proxy *proxy, bool on)
     if (!proxy->recorder || proxy->shared.is_off == !on)
         return;
     proxy->shared.is_off = !on;
-    app_log(on ? "new sessions are recorded" : "nothing is recorded any more: all bytes are passed on as they come");
+    cli_log(on ? "new sessions are recorded" : "nothing is recorded any more: all bytes are passed on as they come");
 }
 
 /* What was dropped since it was last told. */
@@ -235,7 +235,7 @@ static void tell_drops(const struct proxy *proxy, uint64_t *told)
     status_sum(&proxy->view, &sums);
     uint64_t dropped = sums.recorder.dropped_full + sums.recorder.dropped_refused + sums.recorder.lost;
     if (dropped > *told)
-        app_log_warning("%" PRIu64 " records were dropped: %" PRIu64 " had no room, %" PRIu64
+        cli_log_warning("%" PRIu64 " records were dropped: %" PRIu64 " had no room, %" PRIu64
                         " cannot be written, %" PRIu64 " were not taken%s%s",
                         dropped, sums.recorder.dropped_full, sums.recorder.dropped_refused, sums.recorder.lost,
                         *sums.recorder.trouble ? ": " : "", sums.recorder.trouble);
@@ -273,9 +273,9 @@ static void tell_end(struct app *app, const struct proxy *proxy)
     status_sum(&proxy->view, &sums);
     const struct observe_counts *counts = &sums.counts;
     uint64_t understood = counts->recorded + counts->empty;
-    app_log("%" PRIu64 " session%s; %" PRIu64 " of %" PRIu64 " reads recorded (%.1f%%; %" PRIu64
+    cli_log("%" PRIu64 " session%s; %" PRIu64 " of %" PRIu64 " reads recorded (%.1f%%; %" PRIu64
             " of them had nothing to say); %" PRIu64 " records, %" PRIu64 " written, %" PRIu64 " dropped",
-            sums.opened, app_plural(sums.opened), understood, counts->reads,
+            sums.opened, cli_plural(sums.opened), understood, counts->reads,
             counts->reads ? 100.0 * (double)understood / (double)counts->reads : 100.0, counts->empty,
             sums.recorder.recorded, sums.recorder.written,
             sums.recorder.dropped_full + sums.recorder.dropped_refused + sums.recorder.lost);
@@ -348,9 +348,9 @@ static enum iso_status serve(struct app *app, struct proxy *proxy)
                                error);
         if (!proxy->http)
             goto out;
-        app_log("status on port %u", http_port(proxy->http));
+        cli_log("status on port %u", http_port(proxy->http));
     }
-    app_log("clients at %s (port %u), the server at %s; %s%s", proxy->bind, address_port(proxy->listener),
+    cli_log("clients at %s (port %u), the server at %s; %s%s", proxy->bind, address_port(proxy->listener),
             proxy->server, proxy->to ? "records to " : "nothing is recorded: expected --to FILE or kafka:TOPIC",
             proxy->to ? proxy->to : "");
     tell_systemd("READY=1");
@@ -383,9 +383,9 @@ static enum iso_status run_serve(struct app *app, int count, char **arguments)
                           .threads = (uint32_t)(processors < 1            ? 1
                                                 : processors > LOOPS_MOST ? LOOPS_MOST
                                                                           : processors)};
-    struct app_texts files = {0};
+    struct cli_texts files = {0};
     bool done;
-    enum iso_status status = app_parse(app, count, arguments, &proxy, &files, &done);
+    enum iso_status status = cli_parse(app, count, arguments, &proxy, &files, &done);
     if (status == ISO_OK && !done && files.count)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "%s: isochron-proxy reads no files; expected options only",
                                files.items[0]);
@@ -393,14 +393,14 @@ static enum iso_status run_serve(struct app *app, int count, char **arguments)
         explain_sql(app, proxy.explain_sql);
     else if (status == ISO_OK && !done)
         status = serve(app, &proxy);
-    app_texts_release(&proxy.properties);
-    app_texts_release(&proxy.tables);
-    app_texts_release(&proxy.listen_names);
-    app_texts_release(&files);
+    cli_texts_release(&proxy.properties);
+    cli_texts_release(&proxy.tables);
+    cli_texts_release(&proxy.listen_names);
+    cli_texts_release(&files);
     return status;
 }
 
-const struct app_command proxy_serve = {
+const struct cli_command proxy_serve = {
     .name = "isochron-proxy",
     .is_program = true,
     .summary = "record what PostgreSQL's clients read, without touching them",

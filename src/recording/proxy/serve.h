@@ -3,4 +3,4 @@
 
 #include "cli/options.h"
 
-extern const struct app_command proxy_serve;
+extern const struct cli_command proxy_serve;

@@ -50,21 +50,21 @@ bool join_identity_of(struct iso_join *join, const struct iso_history *block, co
 
 /* ---- lanes and spans ---- */
 
-struct join_lane *join_lane(struct iso_join *join, uint32_t input)
+struct join_input *join_input(struct iso_join *join, uint32_t input)
 {
     if (input >= join->lanes.count) {
         uint32_t count = (uint32_t)iso_column_capacity(join->lanes.count, input + 1);
         join->lanes.list = iso_reallocate(join->lanes.list, count * sizeof *join->lanes.list);
         for (uint32_t i = join->lanes.count; i < count; i++)
-            join->lanes.list[i] = (struct join_lane){.used = false};
+            join->lanes.list[i] = (struct join_input){.used = false};
         join->lanes.count = count;
     }
     return &join->lanes.list[input];
 }
 
-static struct join_lane *lane_of(struct iso_join *join, uint64_t origin)
+static struct join_input *input_of(struct iso_join *join, uint64_t origin)
 {
-    struct join_lane *lane = join_lane(join, iso_origin_input(origin));
+    struct join_input *lane = join_input(join, iso_origin_input(origin));
     lane->used = true;
     return lane;
 }
@@ -76,7 +76,7 @@ static bool are_equal(struct join_identity left, struct join_identity right)
 
 /* A larger commit timestamp closes the transaction before. A smaller one means that the sender went back (then what
  * stood open may have been cut) or that another group's messages are interleaved: it closes nothing. */
-static void follow_span(struct iso_join *join, struct join_lane *lane, struct join_identity identity, uint64_t cts)
+static void follow_span(struct iso_join *join, struct join_input *lane, struct join_identity identity, uint64_t cts)
 {
     if (are_equal(lane->current, identity))
         return;
@@ -337,7 +337,7 @@ void join_take_other(struct iso_join *join, const struct iso_history *block, con
         is_finished(join, identity, block, event))
         return;
     if (join->capability->spans)
-        follow_span(join, lane_of(join, event->origin), identity, event->cts.physical);
+        follow_span(join, input_of(join, event->origin), identity, event->cts.physical);
     uint32_t number = join_open(join, identity, event);
     if (event->flags & ISO_EVENT_HAS_MARKER)
         join_note_marker(join, number, join_text(join, block, event->marker));
@@ -354,7 +354,7 @@ bool iso_join_waits_for_positions(const struct iso_join *join)
 
 void iso_join_left_behind(struct iso_join *join, uint32_t input, bool left_behind)
 {
-    join_lane(join, input)->left_behind = left_behind;
+    join_input(join, input)->left_behind = left_behind;
 }
 
 /* The least of the lanes that are waited for; if all are left behind, what the furthest has passed. */
@@ -362,7 +362,7 @@ uint64_t join_all_have_passed(const struct iso_join *join)
 {
     uint64_t least = UINT64_MAX, most = 0;
     for (uint32_t i = 0; i < join->lanes.count; i++) {
-        const struct join_lane *lane = &join->lanes.list[i];
+        const struct join_input *lane = &join->lanes.list[i];
         if (lane->used && !lane->declared)
             return 0;
         most = lane->reached > most ? lane->reached : most;
@@ -376,7 +376,7 @@ bool iso_join_delays_others(const struct iso_join *join, uint32_t input)
 {
     if (!iso_join_waits_for_positions(join) || join->open.oldest == ISO_NONE || input >= join->lanes.count)
         return false;
-    const struct join_lane *lane = &join->lanes.list[input];
+    const struct join_input *lane = &join->lanes.list[input];
     return lane->declared && !lane->left_behind && lane->reached <= join_all_have_passed(join);
 }
 
@@ -414,7 +414,7 @@ void join_promise(struct iso_join *join)
 }
 
 /* All before it has arrived in this partition. */
-static void note_reached(struct join_lane *lane, struct join_identity identity, const struct iso_event *event)
+static void note_reached(struct join_input *lane, struct join_identity identity, const struct iso_event *event)
 {
     uint64_t position = join_commit_position(identity, event) - 1;
     lane->reached = position > lane->reached ? position : lane->reached;
@@ -431,7 +431,7 @@ struct arrival {
     bool conditional, again;
 };
 
-static uint64_t ordinal_of(struct iso_join *join, const struct arrival *arrival, const struct join_lane *lane)
+static uint64_t ordinal_of(struct iso_join *join, const struct arrival *arrival, const struct join_input *lane)
 {
     const struct iso_event *event = arrival->event;
     struct join_key *state = &join->keys.list[arrival->key];
@@ -581,7 +581,7 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
 
 /* Whether the lane repeats what it delivered before: of a commit behind others, or not behind the last row of this one.
  * After a failover that comes from another server's log, where rows stand at other positions. */
-static bool goes_back(struct join_lane *lane, const struct iso_event *event)
+static bool goes_back(struct join_input *lane, const struct iso_event *event)
 {
     enum { BINLOG_ROW_BITS = 24 };
     if (!event->commit || !(event->flags & ISO_EVENT_HAS_POSITION))
@@ -647,7 +647,7 @@ static void find_content(struct iso_join *join, const struct arrival *arrival, e
 }
 
 /* Of a transaction that did not commit. */
-static void take_undone(struct iso_join *join, struct join_identity identity, const struct arrival *arrival)
+static void take_aborted(struct iso_join *join, struct join_identity identity, const struct arrival *arrival)
 {
     const struct iso_event *event = arrival->event;
     struct join_key *state = &join->keys.list[arrival->key];
@@ -678,10 +678,10 @@ static void take_undone(struct iso_join *join, struct join_identity identity, co
 static void take_late(struct iso_join *join, struct join_dedup_entry *entry, const struct arrival *arrival)
 {
     if (entry->undone) {
-        join->cells.fate = JOIN_CELLS_UNDONE;
+        join->cells.disposition = JOIN_CELLS_ABORTED;
         join->cells.ordinal = arrival->ordinal;
         join->cells.identity = entry->identity;
-        take_undone(join, entry->identity, arrival);
+        take_aborted(join, entry->identity, arrival);
         return;
     }
     enum join_repeat sight = join_dedup_check(join, entry, arrival->key, arrival->ordinal, arrival->content);
@@ -705,7 +705,7 @@ static void take_again(struct iso_join *join, uint32_t number, uint32_t row, con
         join->stats.repeats++;
         if (!is_ranked(join, arrival->event)) {
             known->rank = ++join->counters.arrivals;
-            join->cells.fate = JOIN_CELLS_AGAIN;
+            join->cells.disposition = JOIN_CELLS_AGAIN;
             join->cells.rank = known->rank;
         }
         return;
@@ -726,7 +726,7 @@ enum iso_status join_take_row(struct iso_join *join, const struct iso_history *b
     join->stats.row_events++;
     join_note_rows(join, &join->tables.list[join->keys.list[arrival.key].of_table]);
     if (event->type == ISO_EVENT_ROW && event->operation == ISO_ROW_SNAPSHOT) {
-        join->cells.fate = JOIN_CELLS_INITIAL;
+        join->cells.disposition = JOIN_CELLS_INITIAL;
         join_take_initial(join, block, event, arrival.key);
         return ISO_OK;
     }
@@ -744,7 +744,7 @@ enum iso_status join_take_row(struct iso_join *join, const struct iso_history *b
     }
     join->source.domain = event->commit ? event->domain : join->source.domain;
     join->source.numbered |= event->commit != 0;
-    struct join_lane *lane = lane_of(join, event->origin);
+    struct join_input *lane = input_of(join, event->origin);
     if (join->capability->spans)
         follow_span(join, lane, identity, event->cts.physical);
     if (event->flags & ISO_EVENT_HAS_POSITION)
@@ -770,7 +770,7 @@ enum iso_status join_take_row(struct iso_join *join, const struct iso_history *b
         return ISO_OK;
     }
     append(join, number, &arrival);
-    join->cells.fate = JOIN_CELLS_NEW;
+    join->cells.disposition = JOIN_CELLS_NEW;
     if (!join->cells.left)
         join_check_complete(join, number);
     return ISO_OK;
@@ -794,7 +794,7 @@ void join_take_cell(struct iso_join *join, const struct iso_history *block, cons
         return;
     cells->left--;
     arrival.key = join_key_number(join, block, event->key);
-    switch (cells->fate) {
+    switch (cells->disposition) {
     case JOIN_CELLS_NEW:
         append(join, cells->transaction, &arrival);
         if (!cells->left)
@@ -806,8 +806,8 @@ void join_take_cell(struct iso_join *join, const struct iso_history *block, cons
     case JOIN_CELLS_INITIAL:
         join_take_initial(join, block, event, arrival.key);
         break;
-    case JOIN_CELLS_UNDONE:
-        take_undone(join, cells->identity, &arrival);
+    case JOIN_CELLS_ABORTED:
+        take_aborted(join, cells->identity, &arrival);
         break;
     case JOIN_CELLS_DROPPED:
         break;
@@ -849,9 +849,9 @@ void join_take_drop(struct iso_join *join, const struct iso_history *block, cons
         return;
     }
     if (join->capability->spans)
-        follow_span(join, lane_of(join, event->origin), identity, event->cts.physical);
+        follow_span(join, input_of(join, event->origin), identity, event->cts.physical);
     if (event->flags & ISO_EVENT_HAS_POSITION)
-        note_reached(lane_of(join, event->origin), identity, event);
+        note_reached(input_of(join, event->origin), identity, event);
     if (event->table != ISO_ABSENT)
         table = iso_atoms_copy(&join->keys.names.atoms, &block->atoms, event->table);
     uint32_t number = join_open(join, identity, event);

@@ -1,4 +1,4 @@
-/* Keys of cells: a row's columns as registers of their own (connectors/kit/cells.h, base/cell_key.h).
+/* Keys of cells: a row's columns as registers of their own (connectors/cdc_common/cells.h, base/cell_key.h).
  *
  * A row's key says whether the row is there, a cell's what its column holds. Rows of both kinds are in one chain of
  * their transaction; a cell is no message, so nothing counts it. A column is known as a table is, by the name

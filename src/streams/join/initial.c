@@ -18,12 +18,12 @@
 
 void iso_join_begun(struct iso_join *join, uint32_t input)
 {
-    join_lane(join, input)->begun = true;
+    join_input(join, input)->begun = true;
 }
 
 void iso_join_at_end(struct iso_join *join, uint32_t input, bool at_end)
 {
-    join_lane(join, input)->at_end = at_end;
+    join_input(join, input)->at_end = at_end;
 }
 
 bool iso_join_is_at_end(const struct iso_join *join, uint32_t input)
@@ -45,7 +45,7 @@ void join_note_start(struct iso_join *join, uint32_t input, const struct iso_eve
 {
     struct join_start *start = &join->start;
     bool is_row = event->type == ISO_EVENT_ROW && event->operation == ISO_ROW_SNAPSHOT;
-    struct join_lane *lane = join_lane(join, input);
+    struct join_input *lane = join_input(join, input);
     lane->begun = true;
     if (is_row && (event->flags & ISO_EVENT_INCREMENTAL))
         return;
@@ -74,7 +74,7 @@ static void check_lanes(struct iso_join *join, bool *begun, bool *all_beyond)
     uint32_t declared = 0;
     *begun = *all_beyond = true;
     for (uint32_t i = 0; i < join->lanes.count; i++) {
-        const struct join_lane *lane = &join->lanes.list[i];
+        const struct join_input *lane = &join->lanes.list[i];
         if (!lane->declared)
             continue;
         declared++;

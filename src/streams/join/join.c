@@ -54,7 +54,7 @@ void iso_join_free(struct iso_join *join)
     iso_free(join->log.alone);
     iso_history_release(&join->log.records);
     iso_history_release(&join->scratch.adopted);
-    iso_text_release(&join->scratch.spelt);
+    iso_text_release(&join->scratch.normalised);
     iso_text_release(&join->scratch.column);
     iso_column_free(join->scratch.tallies, join->scratch.tally_capacity * sizeof *join->scratch.tallies);
     iso_free(join->scratch.own.changes);
@@ -75,7 +75,7 @@ bool iso_join_has_watermarks(const struct iso_join *join)
 
 void iso_join_declare(struct iso_join *join, uint32_t input)
 {
-    join_lane(join, input)->declared = true;
+    join_input(join, input)->declared = true;
 }
 
 void iso_join_expect_in_band(struct iso_join *join)

@@ -20,7 +20,7 @@
  * the version that the row replaced, whether a write without a row changed anything. They travel as *probes*:
  * transactions that only read, just below the commit, and whose EXT violations are CDC violations (iso_join_probe_of).
  *
- * Clients' values leave as the stream spells them, where a schema says what their column's are (spelt.c).
+ * Clients' values leave as the stream spells them, where a schema says what their column's are (normalised.c).
  *
  * PostgreSQL has snapshots and no timestamps: position.c gives commits and snapshots their positions as they become
  * certain.
@@ -39,7 +39,7 @@
 
 struct iso_join;
 
-/* Where the client's own ids of its transactions stand in the stream (connectors/kit/marker.h). */
+/* Where the client's own ids of its transactions stand in the stream (connectors/cdc_common/marker.h). */
 enum iso_join_markers {
     ISO_JOIN_NO_MARKERS,
     ISO_JOIN_MARKER_COLUMN, /* in every row that was written and not deleted */

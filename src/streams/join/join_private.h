@@ -57,7 +57,7 @@ struct join_scratch {
         uint32_t *keys;
         uint32_t count, capacity;
     } cache;
-    struct iso_text spelt;      /* a value, until it is an atom */
+    struct iso_text normalised; /* a value, until it is an atom */
     struct iso_text column;     /* its name, without escapes */
     struct join_tally *tallies; /* by key */
     uint32_t tally_capacity;
@@ -297,7 +297,7 @@ bool join_identity_of(struct iso_join *join, const struct iso_history *block, co
 uint32_t join_open(struct iso_join *join, struct join_identity identity, const struct iso_event *event); /* or known */
 void join_check_complete(struct iso_join *join, uint32_t transaction);
 uint64_t join_events_of(const struct join_transaction *transaction);
-struct join_lane *join_lane(struct iso_join *join, uint32_t input);
+struct join_input *join_input(struct iso_join *join, uint32_t input);
 void join_close_passed(struct iso_join *join);
 uint64_t join_all_have_passed(const struct iso_join *join); /* the place in the log that all inputs have reached */
 /* Where in the log the event's transaction commits, as far as it says. */
@@ -324,7 +324,7 @@ void join_resolve(struct iso_join *join, uint32_t record, bool committed, uint64
 void join_finish_placed(struct iso_join *join, uint32_t record, uint32_t transaction, uint64_t cts);
 bool join_commit_timestamp(const struct join_transaction *transaction, uint64_t *cts);
 
-/* spelt.c: clients' values as the stream spells them, as far as it is known by now */
+/* normalised.c: clients' values as the stream spells them, as far as it is known by now */
 void join_spell_last(struct iso_join *join, struct iso_history *into); /* of the last transaction */
 void join_spell_kept(struct iso_join *join, const struct join_record *record);
 void join_spell_writes(struct iso_join *join, const struct join_record *record);
@@ -352,7 +352,7 @@ bool join_was_replaced(const struct iso_join *join, uint32_t key); /* by another
 bool join_is_altered_between(const struct iso_join *join, uint32_t table, uint64_t after, uint64_t before);
 void join_note_asked(struct iso_join *join, uint32_t key); /* a client reads it for the first time */
 
-/* undone.c */
+/* aborted.c */
 void join_take_begin(struct iso_join *join, const struct iso_history *block, const struct iso_event *event);
 void join_note_ended(struct iso_join *join, struct join_identity identity);
 void join_undo_marker(struct iso_join *join, iso_atom tid); /* a row of what was undone has it */

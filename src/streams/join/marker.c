@@ -1,4 +1,4 @@
-/* Markers: the client's own id of a transaction, written by the transaction itself (connectors/kit/marker.h).
+/* Markers: the client's own id of a transaction, written by the transaction itself (connectors/cdc_common/marker.h).
  *
  * A marker teaches a record the identity that its transaction has in the stream; from then on both meet as if the
  * client had known it. Until the record arrives, the transaction is found under its markers as well.

@@ -204,7 +204,7 @@ static bool arrived_late(const struct taking *taking)
     return false;
 }
 
-/* It says that it committed, and where it stands in the log it did not (undone.c). */
+/* It says that it committed, and where it stands in the log it did not (aborted.c). */
 static bool has_no_position(const struct taking *taking)
 {
     struct iso_join *join = taking->join;

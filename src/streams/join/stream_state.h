@@ -15,7 +15,7 @@ struct join_source {
     bool domains_differ; /* clients' commit timestamps are not the source's positions */
 };
 
-struct join_lane {                /* an input of rows */
+struct join_input {               /* an input of rows */
     struct join_identity current; /* tag 0: none */
     uint64_t cts;
     uint32_t span;
@@ -32,11 +32,11 @@ struct join_lane {                /* an input of rows */
 };
 
 struct join_lanes {
-    struct join_lane *list; /* by input */
+    struct join_input *list; /* by input */
     uint32_t count;
 };
 
-/* The transaction whose BEGIN arrived last (undone.c). */
+/* The transaction whose BEGIN arrived last (aborted.c). */
 struct join_begun {
     struct join_identity identity;
     uint64_t commit;
@@ -67,10 +67,16 @@ struct join_start {
 };
 
 /* The cells that follow the row which arrived last, and what became of it. */
-enum join_cells_fate { JOIN_CELLS_DROPPED, JOIN_CELLS_NEW, JOIN_CELLS_AGAIN, JOIN_CELLS_INITIAL, JOIN_CELLS_UNDONE };
+enum join_cells_disposition {
+    JOIN_CELLS_DROPPED,
+    JOIN_CELLS_NEW,
+    JOIN_CELLS_AGAIN,
+    JOIN_CELLS_INITIAL,
+    JOIN_CELLS_ABORTED
+};
 
 struct join_cells {
-    enum join_cells_fate fate;
+    enum join_cells_disposition disposition;
     uint32_t left;
     uint32_t transaction; /* NEW, AGAIN */
     struct join_identity identity;

@@ -103,10 +103,13 @@ void pipeline_defer_absent(struct iso_pipeline *pipeline, const struct iso_aion_
 {
     struct altered *altered = &pipeline->altered;
     assert(start < length);
-    ISO_GROW(altered->absents, altered->absent_count, altered->absent_capacity);
-    struct absent *absent = &altered->absents[altered->absent_count++];
-    *absent = (struct absent){
-        .bound = event->bound, .id = event->id, .line = iso_copy_text(line, length), .length = length, .start = start};
+    ISO_GROW(altered->deferred_missing, altered->absent_count, altered->absent_capacity);
+    struct absent *absent = &altered->deferred_missing[altered->absent_count++];
+    *absent = (struct absent){.bound = event->visible_below,
+                              .id = event->id,
+                              .line = iso_copy_text(line, length),
+                              .length = length,
+                              .start = start};
     absent->doubt = doubt;
     absent->unlisted = event->unlisted;
     absent->tid = copy_atom(event->transaction.atoms, event->transaction.tid, &absent->tid_length);
@@ -144,7 +147,7 @@ void pipeline_release_absent(struct iso_pipeline *pipeline, uint32_t count)
     struct altered *altered = &pipeline->altered;
     assert(count <= altered->absent_count);
     for (uint32_t i = 0; i < count; i++) {
-        struct absent *absent = &altered->absents[i];
+        struct absent *absent = &altered->deferred_missing[i];
         const struct altered_table *table = find_table(altered, absent->key, absent->key_length);
         if (table && table->times[table->time_count - 1] >= absent->bound)
             pipeline->stats.absent_altered++;
@@ -153,17 +156,18 @@ void pipeline_release_absent(struct iso_pipeline *pipeline, uint32_t count)
         forget(absent);
     }
     if (count)
-        memmove(altered->absents, altered->absents + count, (altered->absent_count - count) * sizeof *altered->absents);
+        memmove(altered->deferred_missing, altered->deferred_missing + count,
+                (altered->absent_count - count) * sizeof *altered->deferred_missing);
     altered->absent_count -= count;
 }
 
 void altered_release(struct altered *altered)
 {
     for (uint32_t i = 0; i < altered->absent_count; i++)
-        forget(&altered->absents[i]);
+        forget(&altered->deferred_missing[i]);
     for (uint32_t i = 0; i < altered->table_count; i++)
         iso_free(altered->tables[i].name);
-    iso_free(altered->absents);
+    iso_free(altered->deferred_missing);
     iso_free(altered->tables);
     *altered = (struct altered){0};
 }

@@ -143,12 +143,12 @@ static void archive_altered(struct iso_archive *archive, struct altered *altered
         altered->tables[i].name = NULL; /* of another process */
     for (uint32_t i = 0; i < altered->table_count; i++)
         archive_text(archive, &altered->tables[i].name, &altered->tables[i].length);
-    ISO_ARCHIVE_ANY(archive, "altered.absents", ISO_ARCHIVE_HEAP, altered->absents, altered->absent_count,
+    ISO_ARCHIVE_ANY(archive, "altered.absents", ISO_ARCHIVE_HEAP, altered->deferred_missing, altered->absent_count,
                     altered->absent_capacity);
     for (uint32_t i = 0; archive->restoring && i < altered->absent_count; i++)
-        altered->absents[i].tid = altered->absents[i].key = altered->absents[i].line = NULL;
+        altered->deferred_missing[i].tid = altered->deferred_missing[i].key = altered->deferred_missing[i].line = NULL;
     for (uint32_t i = 0; i < altered->absent_count; i++) {
-        struct absent *absent = &altered->absents[i];
+        struct absent *absent = &altered->deferred_missing[i];
         archive_text(archive, &absent->tid, &absent->tid_length);
         archive_text(archive, &absent->key, &absent->key_length);
         archive_text(archive, &absent->line, &absent->length);

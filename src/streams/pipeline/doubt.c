@@ -73,31 +73,32 @@ static bool lacks_writer(const struct iso_aion_event *event)
            (event->expected.is_list || !is_known(&event->writer_expected) || !is_known(&event->writer_actual));
 }
 
-struct pipeline_grounds pipeline_grounds_of(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+struct pipeline_provenance pipeline_provenance_of(const struct iso_pipeline *pipeline,
+                                                  const struct iso_aion_event *event)
 {
     const struct iso_aion_party *parties[] = {&event->transaction, &event->other, &event->writer_expected,
                                               &event->writer_actual};
-    struct pipeline_grounds grounds = {.on_writes = rests_on_writes(pipeline, event->axiom)};
-    grounds.anywhere = grounds.on_writes && (event->axiom == ISO_CDC || lacks_writer(event));
+    struct pipeline_provenance provenance = {.on_writes = rests_on_writes(pipeline, event->axiom)};
+    provenance.anywhere = provenance.on_writes && (event->axiom == ISO_CDC || lacks_writer(event));
     for (int p = 0; p < PIPELINE_PARTIES; p++) {
-        grounds.parties[p] = party(parties[p]);
-        grounds.inputs[p] = is_known(parties[p]) ? iso_origin_input(parties[p]->origin) : ISO_NONE;
+        provenance.parties[p] = party(parties[p]);
+        provenance.inputs[p] = is_known(parties[p]) ? iso_origin_input(parties[p]->origin) : ISO_NONE;
     }
-    return grounds;
+    return provenance;
 }
 
-static bool names_party(const struct pipeline_grounds *grounds, uint64_t digest)
+static bool names_party(const struct pipeline_provenance *provenance, uint64_t digest)
 {
     for (int p = 0; p < PIPELINE_PARTIES; p++)
-        if (grounds->parties[p] == digest)
+        if (provenance->parties[p] == digest)
             return true;
     return false;
 }
 
-static bool names_input(const struct pipeline_grounds *grounds, uint32_t input)
+static bool names_input(const struct pipeline_provenance *provenance, uint32_t input)
 {
     for (int p = 0; p < PIPELINE_PARTIES; p++)
-        if (grounds->inputs[p] == input)
+        if (provenance->inputs[p] == input)
             return true;
     return false;
 }
@@ -147,9 +148,9 @@ static void doubt_again(struct iso_pipeline *pipeline, uint64_t tid, uint32_t in
     struct findings *findings = &pipeline->reports.findings;
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->list[i];
-        const struct pipeline_grounds *grounds = &finding->grounds;
-        bool rests =
-            tid ? names_party(grounds, tid) : grounds->on_writes && (grounds->anywhere || names_input(grounds, input));
+        const struct pipeline_provenance *provenance = &finding->provenance;
+        bool rests = tid ? names_party(provenance, tid)
+                         : provenance->on_writes && (provenance->anywhere || names_input(provenance, input));
         if (!rests || !finding->text || finding->doubt)
             continue;
         pipeline->stats.doubted[finding->axiom] += !was_counted(pipeline, finding);
@@ -201,7 +202,7 @@ void pipeline_doubt_write(struct iso_pipeline *pipeline, const struct iso_aion_e
 /* ---- what is doubtful ---- */
 
 static bool is_contradicted(const struct iso_pipeline *pipeline, const struct iso_aion_event *event,
-                            const struct pipeline_grounds *grounds)
+                            const struct pipeline_provenance *provenance)
 {
     const struct doubts *doubts = &pipeline->doubts;
     const struct iso_aion_party *writers[] = {&event->writer_expected, &event->writer_actual};
@@ -211,7 +212,7 @@ static bool is_contradicted(const struct iso_pipeline *pipeline, const struct is
     if (is_doubted(doubts, name_of(KEY, key, 0)) || (event->expected.is_list && pipeline->stats.contradictions))
         return true;
     for (int p = 0; p < PIPELINE_PARTIES; p++)
-        if (grounds->parties[p] && is_doubted(doubts, grounds->parties[p]))
+        if (provenance->parties[p] && is_doubted(doubts, provenance->parties[p]))
             return true;
     bool reads = event->axiom == ISO_EXT || event->kind == ISO_BEFORE_IMAGE;
     if (reads && !is_known(&event->writer_actual) && is_doubted(doubts, name_of(UNWRITTEN, key, 0)))
@@ -226,12 +227,12 @@ static bool is_contradicted(const struct iso_pipeline *pipeline, const struct is
 /* Whether writes that lack, or may still arrive late, may explain it. Who wrote what a read saw is known with the final
  * verdict only. */
 static bool may_be_explained(const struct iso_pipeline *pipeline, const struct iso_aion_event *event,
-                             const struct pipeline_grounds *grounds, bool late)
+                             const struct pipeline_provenance *provenance, bool late)
 {
-    if (event->state != ISO_AION_FINAL || grounds->anywhere)
+    if (event->state != ISO_AION_FINAL || provenance->anywhere)
         return true;
     for (int p = 0; p < PIPELINE_PARTIES; p++) {
-        uint32_t input = grounds->inputs[p];
+        uint32_t input = provenance->inputs[p];
         if (input < pipeline->inputs.count &&
             (late ? pipeline->inputs.list[input].late : pipeline->inputs.list[input].lacks))
             return true;
@@ -241,19 +242,19 @@ static bool may_be_explained(const struct iso_pipeline *pipeline, const struct i
 
 enum pipeline_doubt pipeline_doubt_of(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
-    struct pipeline_grounds grounds = pipeline_grounds_of(pipeline, event);
-    if (is_contradicted(pipeline, event, &grounds))
+    struct pipeline_provenance provenance = pipeline_provenance_of(pipeline, event);
+    if (is_contradicted(pipeline, event, &provenance))
         return PIPELINE_CONTRADICTION;
     if (event->unpromised)
         return PIPELINE_MEMORY;
-    if (!grounds.on_writes)
+    if (!provenance.on_writes)
         return PIPELINE_CERTAIN;
-    if (pipeline->doubts.lacks && may_be_explained(pipeline, event, &grounds, false))
+    if (pipeline->doubts.lacks && may_be_explained(pipeline, event, &provenance, false))
         return PIPELINE_SKIPPED;
-    if (pipeline->doubts.late && may_be_explained(pipeline, event, &grounds, true))
+    if (pipeline->doubts.late && may_be_explained(pipeline, event, &provenance, true))
         return PIPELINE_LATE;
     /* What arrives below that is not taken, so that its writes lack. */
-    if (iso_aion_closed_early(pipeline->engine) && (event->state != ISO_AION_FINAL || grounds.anywhere))
+    if (iso_aion_closed_early(pipeline->engine) && (event->state != ISO_AION_FINAL || provenance.anywhere))
         return PIPELINE_MEMORY;
     if (event->assumed)
         return PIPELINE_BEFORE_START;

@@ -10,12 +10,12 @@ enum { PIPELINE_PARTIES = 4 };
 
 struct finding {
     uint64_t id;
-    struct pipeline_grounds {
+    struct pipeline_provenance {
         uint64_t parties[PIPELINE_PARTIES]; /* digests; 0: nobody */
         uint32_t inputs[PIPELINE_PARTIES];  /* of nobody: ISO_NONE */
         bool on_writes;                     /* a write that is not known may make it wrong */
         bool anywhere;                      /* wherever that came from: nobody knows who wrote a version */
-    } grounds;
+    } provenance;
     bool by_deadline;
     uint8_t doubt;         /* enum pipeline_doubt */
     iso_atom tids[2], key; /* in `atoms` of the findings */

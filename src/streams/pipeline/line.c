@@ -104,7 +104,7 @@ static struct iso_reported_times times_of(const struct iso_aion_party *party)
 static bool is_inclusive(const struct iso_aion_event *event)
 {
     const struct iso_aion_party *reader = &event->transaction;
-    return event->bound != reader->cts || (event->level == ISO_SI && event->bound == reader->sts + 1);
+    return event->visible_below != reader->cts || (event->level == ISO_SI && event->visible_below == reader->sts + 1);
 }
 
 /* When the others that the verdict names stood where, and at which moment the read saw. */
@@ -117,8 +117,8 @@ static struct iso_reported_moments moments_of(const struct iso_aion_event *event
     if (event->axiom != ISO_EXT)
         return moments;
     moments.inclusive = is_inclusive(event);
-    if (event->bound) /* below SI a read may have had to see nobody's */
-        put_stamp(moments.read_at, moments.inclusive ? event->bound - 1 : event->bound);
+    if (event->visible_below) /* below SI a read may have had to see nobody's */
+        put_stamp(moments.read_at, moments.inclusive ? event->visible_below - 1 : event->visible_below);
     moments.expected = times_of(&event->writer_expected);
     moments.actual = times_of(&event->writer_actual);
     return moments;
@@ -261,7 +261,7 @@ void pipeline_write(struct iso_pipeline *pipeline, const struct iso_aion_event *
         pipeline->stats.doubted[event->axiom] += doubt != PIPELINE_CERTAIN;
         pipeline->stats.final_doubtful += doubt != PIPELINE_CERTAIN;
         struct finding *finding = findings_add(&pipeline->reports.findings, event, line + start, length - start - 1);
-        finding->grounds = pipeline_grounds_of(pipeline, event);
+        finding->provenance = pipeline_provenance_of(pipeline, event);
         finding->doubt = doubt;
         findings_trim(&pipeline->reports.findings);
     }

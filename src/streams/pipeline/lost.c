@@ -40,7 +40,7 @@ bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_
         return !is_sure(pipeline, event, 0);
     if (event->axiom != ISO_EXT && !may_be_own)
         return false;
-    bool is_beyond = event->axiom == ISO_EXT && !is_sure(pipeline, event, event->bound - 1);
+    bool is_beyond = event->axiom == ISO_EXT && !is_sure(pipeline, event, event->visible_below - 1);
     if (!is_beyond && pipeline->lost.beyond.count)
         is_beyond =
             id_set_has(&pipeline->lost.beyond, pipeline_beyond_id(event->transaction.atoms, event->transaction.tid));

@@ -35,7 +35,7 @@ static struct iso_aion *new_engine(struct iso_pipeline *pipeline)
         engine.emit_after_ms = engine.settle_ms ? options->grace_ms + engine.finality_timeout_ms / 2 : 0;
         engine.finality_timeout_ms += options->grace_ms;
     }
-    engine.grounds = true; /* each may be excused, or doubtful, by itself */
+    engine.provenance = true; /* each may be excused, or doubtful, by itself */
     engine.is_doubted = pipeline_is_doubted;
     engine.on_doubted_pairs = pipeline_doubted_pairs;
     engine.conflict_window = joins ? pipeline_conflict_window : NULL;
@@ -48,7 +48,7 @@ static struct iso_aion *new_engine(struct iso_pipeline *pipeline)
     engine.emit = pipeline_emit;
     engine.context = pipeline;
     engine.foreign = joins;
-    engine.has_gaps = joins && iso_join_has_positions(options->join.kind);
+    engine.has_snapshot_boundaries = joins && iso_join_has_positions(options->join.kind);
     engine.is_whole_row = joins ? is_whole_row : NULL;
     return iso_aion_new(&engine);
 }

@@ -33,7 +33,7 @@
 #include "base/text.h"
 #include "iso/inputs.h"
 #include "iso/source.h"
-#include "pipeline/books.h"
+#include "pipeline/accounting.h"
 #include "pipeline/options.h"
 #include "pipeline/order.h"
 #include "pipeline/stats.h"
@@ -166,10 +166,10 @@ void iso_pipeline_imply_queries(struct iso_pipeline *pipeline, struct iso_histor
 /* As iso_join_left_out, with names that stay; false also where there are no change streams. */
 bool iso_pipeline_left_out(const struct iso_pipeline *pipeline, uint32_t number, struct iso_join_left_out *left_out);
 
-/* What is known so far: violated (1), undecided (3), or holds (0). Opens the books (pipeline/books.h); or by books that
+/* What is known so far: violated (1), undecided (3), or holds (0). Opens the books (pipeline/accounting.h); or by books that
  * are open. */
 enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool allow_unjudged, const char **reason);
-enum iso_status iso_pipeline_outcome_of(const struct iso_pipeline *pipeline, const struct iso_books *books,
+enum iso_status iso_pipeline_outcome_of(const struct iso_pipeline *pipeline, const struct iso_accounting *accounting,
                                         bool allow_unjudged, const char **reason);
 
 /* The object of `check --json` without its times, with the stream's own counts; one line. `any_order`: what polygraph
@@ -177,5 +177,5 @@ enum iso_status iso_pipeline_outcome_of(const struct iso_pipeline *pipeline, con
 /* What did not come, in words: the first of it. */
 void iso_pipeline_put_lost(const struct iso_pipeline *pipeline, struct iso_text *text);
 
-void iso_pipeline_summary(struct iso_pipeline *pipeline, const struct iso_books *books, bool allow_unjudged,
+void iso_pipeline_summary(struct iso_pipeline *pipeline, const struct iso_accounting *accounting, bool allow_unjudged,
                           const char *any_order, struct iso_text *text);

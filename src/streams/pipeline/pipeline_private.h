@@ -3,9 +3,9 @@
 
 #include "pipeline/counted.h"
 #include "pipeline/batch.h"
-#include "pipeline/books.h"
+#include "pipeline/accounting.h"
 #include "pipeline/doubt_state.h"
-#include "pipeline/excuse_state.h"
+#include "pipeline/suppress_state.h"
 #include "pipeline/findings.h"
 #include "pipeline/inputs_state.h"
 #include "pipeline/order.h"
@@ -41,7 +41,7 @@ struct iso_pipeline {
 /* validate.c: with ISO_VALIDATE all that is true between two batches is asserted; else it does nothing. */
 void pipeline_validate(const struct iso_pipeline *pipeline);
 
-/* order_books.c */
+/* order_accounting.c */
 void pipeline_order_init(struct iso_pipeline *pipeline);
 void pipeline_order_release(struct iso_pipeline *pipeline);
 uint64_t pipeline_order_found(const struct iso_pipeline *pipeline);
@@ -50,7 +50,7 @@ const char *pipeline_order_reason(const struct iso_pipeline *pipeline); /* why i
 uint64_t pipeline_order_reads(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats);
 /* Moves in the books what waits for it, and what it has judged since. */
 void pipeline_order_open(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
-                         struct iso_books *books);
+                         struct iso_accounting *accounting);
 const char *pipeline_order_outcome(const struct iso_pipeline *pipeline);
 
 /* watermark.c */
@@ -90,7 +90,7 @@ uint64_t pipeline_id_of(const struct iso_aion_event *event);
 bool pipeline_translate(struct iso_pipeline *pipeline, struct iso_aion_event *event); /* false: reported before */
 void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats);
 
-/* excuse.c: whether the contradiction is counted as unjudged, and not reported; the engine's before it is translated.
+/* suppress.c: whether the contradiction is counted as unjudged, and not reported; the engine's before it is translated.
  * Of pairs that one event stands for, the others are left in it. */
 /* Without a change stream: what a transaction read that leaves to one what was written. */
 bool pipeline_is_left_to_stream(const struct iso_pipeline *pipeline, const struct iso_aion_event *event);
@@ -203,7 +203,8 @@ void pipeline_release_absent(struct iso_pipeline *pipeline, uint32_t count);
 /* doubt.c */
 enum pipeline_doubt pipeline_doubt_of(const struct iso_pipeline *pipeline, const struct iso_aion_event *event);
 const char *pipeline_doubt_name(enum pipeline_doubt doubt); /* NULL: there is none */
-struct pipeline_grounds pipeline_grounds_of(const struct iso_pipeline *pipeline, const struct iso_aion_event *event);
+struct pipeline_provenance pipeline_provenance_of(const struct iso_pipeline *pipeline,
+                                                  const struct iso_aion_event *event);
 /* Records of the input were left out. */
 void pipeline_lacks(struct iso_pipeline *pipeline, uint32_t input);
 /* The engine's callbacks, as in struct iso_aion_options. */

@@ -108,7 +108,7 @@ static void report_finding(void *context, const struct iso_rowsets_finding *find
         .key_atoms = atoms,
         .key = keep_text(atoms, finding->key),
         .operation = finding->step,
-        .bound = finding->bound,
+        .visible_below = finding->bound,
         .snapshot_violation = ISO_NONE,
         .expected = {.atoms = atoms, .elements = &expected, .count = expected != ISO_ABSENT},
         .actual = {.atoms = atoms, .elements = &actual, .count = actual != ISO_ABSENT},
@@ -177,7 +177,7 @@ void pipeline_need_queries(struct iso_pipeline *pipeline)
     options.on_finding = report_finding;
     know_columns(pipeline, &options);
     pipeline->queries.engine =
-        iso_rowsets_shards_new(&options, pipeline->options.engine.run, pipeline->options.engine.runner);
+        iso_rowsets_shards_new(&options, pipeline->options.engine.run_shards, pipeline->options.engine.runner);
 }
 
 void iso_pipeline_imply_queries(struct iso_pipeline *pipeline, struct iso_history *finished)

@@ -35,9 +35,9 @@ void iso_pipeline_found_text(const struct iso_pipeline_stats *stats, uint64_t of
 
 /* Reads of clients, or before images of what clients wrote; where there are no clients, none. */
 static bool judges_reads(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
-                         const struct iso_books *books)
+                         const struct iso_accounting *accounting)
 {
-    return pipeline->stats.intake.records && books->of[ISO_UNIT_READS][ISO_BOOK_JUDGED] + stats->join.probe_reads;
+    return pipeline->stats.intake.records && accounting->of[ISO_UNIT_READS][ISO_BOOK_JUDGED] + stats->join.probe_reads;
 }
 
 /* Whether isolation is asked about: without clients it only is if a level was asked for. */
@@ -108,26 +108,26 @@ static const char *reason_of_input(const struct iso_pipeline *pipeline, const st
 }
 
 /* Reads that are there to be judged. */
-static uint64_t committed_reads(const struct iso_books *books)
+static uint64_t committed_reads(const struct iso_accounting *accounting)
 {
-    const uint64_t *of = books->of[ISO_UNIT_READS];
-    return books->came[ISO_UNIT_READS] - of[ISO_BOOK_ABORTED] - of[ISO_BOOK_UNKNOWN] - of[ISO_BOOK_REPEATED];
+    const uint64_t *of = accounting->of[ISO_UNIT_READS];
+    return accounting->came[ISO_UNIT_READS] - of[ISO_BOOK_ABORTED] - of[ISO_BOOK_UNKNOWN] - of[ISO_BOOK_REPEATED];
 }
 
 /* Whether there was nothing to find a violation in. */
 static const char *reason_of_little(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
-                                    const struct iso_books *books)
+                                    const struct iso_accounting *accounting)
 {
     const struct iso_aion_stats *engine = &stats->engine;
     if (pipeline->join && !asks_for_level(pipeline))
         return engine->transactions ? NULL : "nothing-judged";
     if (!engine->transactions)
         return "nothing-judged";
-    if (judges_reads(pipeline, stats, books))
+    if (judges_reads(pipeline, stats, accounting))
         return NULL;
-    if (pipeline->stats.intake.records && committed_reads(books))
+    if (pipeline->stats.intake.records && committed_reads(accounting))
         return "nothing-judged";
-    return pipeline->join && !books->of[ISO_UNIT_RECORDS][ISO_BOOK_JUDGED] ? "no-reads" : NULL;
+    return pipeline->join && !accounting->of[ISO_UNIT_RECORDS][ISO_BOOK_JUDGED] ? "no-reads" : NULL;
 }
 
 /* At ser a writer's reads are judged at its commit, and where an order is sought all others are part of it. */
@@ -148,17 +148,17 @@ static bool has_doubtful(const struct iso_pipeline_stats *stats)
 }
 
 static const char *reason_of(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
-                             const struct iso_books *books, bool allow_unjudged)
+                             const struct iso_accounting *accounting, bool allow_unjudged)
 {
     const struct iso_aion_stats *engine = &stats->engine;
     const char *reason = reason_of_input(pipeline, stats);
-    if (!books->balanced)
+    if (!accounting->balanced)
         return "books";
     if (reason)
         return reason;
     if (engine->standing)
         return "tentative-violations";
-    if (books->waiting.total)
+    if (accounting->waiting.total)
         return "waiting";
     if (pipeline_order_reason(pipeline))
         return pipeline_order_reason(pipeline);
@@ -172,30 +172,30 @@ static const char *reason_of(const struct iso_pipeline *pipeline, const struct i
     if (has_doubtful(stats))
         return "contradiction";
     reason = allow_unjudged ? NULL : iso_unjudged_largest(stats->unjudged);
-    return reason ? reason : reason_of_little(pipeline, stats, books);
+    return reason ? reason : reason_of_little(pipeline, stats, accounting);
 }
 
 static enum iso_status outcome_of(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
-                                  const struct iso_books *books, bool allow_unjudged, const char **reason)
+                                  const struct iso_accounting *accounting, bool allow_unjudged, const char **reason)
 {
     uint64_t doubtful, violations = pipeline_order_found(pipeline) + iso_pipeline_found(stats, &doubtful);
-    *reason = violations ? NULL : reason_of(pipeline, stats, books, allow_unjudged);
+    *reason = violations ? NULL : reason_of(pipeline, stats, accounting, allow_unjudged);
     return violations ? ISO_VIOLATED : *reason ? ISO_UNDECIDED : ISO_OK;
 }
 
-enum iso_status iso_pipeline_outcome_of(const struct iso_pipeline *pipeline, const struct iso_books *books,
+enum iso_status iso_pipeline_outcome_of(const struct iso_pipeline *pipeline, const struct iso_accounting *accounting,
                                         bool allow_unjudged, const char **reason)
 {
     struct iso_pipeline_stats stats;
     iso_pipeline_stats(pipeline, &stats);
-    return outcome_of(pipeline, &stats, books, allow_unjudged, reason);
+    return outcome_of(pipeline, &stats, accounting, allow_unjudged, reason);
 }
 
 enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool allow_unjudged, const char **reason)
 {
-    struct iso_books books;
-    iso_pipeline_books(pipeline, &books);
-    return iso_pipeline_outcome_of(pipeline, &books, allow_unjudged, reason);
+    struct iso_accounting accounting;
+    iso_pipeline_accounting(pipeline, &accounting);
+    return iso_pipeline_outcome_of(pipeline, &accounting, allow_unjudged, reason);
 }
 
 static void put_totals(struct iso_text *text, const struct iso_pipeline *pipeline,
@@ -350,13 +350,13 @@ static void put_findings(struct iso_text *text, const struct iso_pipeline *pipel
     iso_text_put(text, "]");
 }
 
-void iso_pipeline_summary(struct iso_pipeline *pipeline, const struct iso_books *books, bool allow_unjudged,
+void iso_pipeline_summary(struct iso_pipeline *pipeline, const struct iso_accounting *accounting, bool allow_unjudged,
                           const char *any_order, struct iso_text *text)
 {
     struct iso_pipeline_stats stats;
     const char *reason;
     iso_pipeline_stats(pipeline, &stats);
-    enum iso_status outcome = outcome_of(pipeline, &stats, books, allow_unjudged, &reason);
+    enum iso_status outcome = outcome_of(pipeline, &stats, accounting, allow_unjudged, &reason);
     struct iso_reported_verdict head = {
         .level = iso_pipeline_level_name(pipeline),
         .versions_by_commit = pipeline->options.seeks_order,
@@ -377,7 +377,7 @@ void iso_pipeline_summary(struct iso_pipeline *pipeline, const struct iso_books 
     if (stats.has_join)
         put_join(text, &stats.join);
     pipeline_put_lost_json(pipeline, text);
-    iso_books_json(books, text);
+    iso_accounting_json(accounting, text);
     if (pipeline->join)
         put_left_out(pipeline, text);
     put_spellings(pipeline, text);

@@ -1,8 +1,8 @@
 /* What a run says of records that it left out or doubts: each, as long as they are few; then how many of each cause,
  * once a minute and at the end. Their sender decides how many they are, and the log is not his.
  *
- * APP_BAD_LINES are reported one by one, and the first of each cause. A cause is the reason without its numbers and
- * quoted texts; APP_BAD_CAUSES are kept apart, the others are one. Time is passed in, in seconds. Threads: one at a
+ * RUN_BAD_LINES are reported one by one, and the first of each cause. A cause is the reason without its numbers and
+ * quoted texts; RUN_BAD_CAUSES are kept apart, the others are one. Time is passed in, in seconds. Threads: one at a
  * time.
  */
 #pragma once
@@ -10,27 +10,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { APP_BAD_LINES = 100, APP_BAD_CAUSES = 32, APP_BAD_CAUSE_BYTES = 160, APP_BAD_SECONDS = 60 };
+enum { RUN_BAD_LINES = 100, RUN_BAD_CAUSES = 32, RUN_BAD_CAUSE_BYTES = 160, RUN_BAD_SECONDS = 60 };
 
-struct app_bad_cause {
-    char text[APP_BAD_CAUSE_BYTES];
+struct run_bad_cause {
+    char text[RUN_BAD_CAUSE_BYTES];
     uint64_t unlogged;
 };
 
-struct app_bad_records {
+struct run_bad_records {
     uint64_t lines;          /* reported one by one */
     uint64_t unlogged;       /* since it was last summed up */
     uint64_t other_unlogged; /* of these: of causes that have no place */
     uint32_t cause_count;
-    struct app_bad_cause causes[APP_BAD_CAUSES];
+    struct run_bad_cause causes[RUN_BAD_CAUSES];
     double summed;
 };
 
 /* `reason`: "left out: ..." and the like, as it stands behind the place. */
-void app_bad_records_note(struct app_bad_records *bad, const char *place, const char *reason, double now);
+void run_bad_records_note(struct run_bad_records *bad, const char *place, const char *reason, double now);
 
 /* Tells what is not logged, if it is time, or `now_or_never`. */
-void app_bad_records_sum_up(struct app_bad_records *bad, double now, bool now_or_never);
+void run_bad_records_sum_up(struct run_bad_records *bad, double now, bool now_or_never);
 
 /* The cause that a reason is of; longer ones are cut. */
-void app_bad_records_cause(const char *reason, char cause[APP_BAD_CAUSE_BYTES]);
+void run_bad_records_cause(const char *reason, char cause[RUN_BAD_CAUSE_BYTES]);

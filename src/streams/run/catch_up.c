@@ -12,7 +12,7 @@
 enum { POLL_MS = 100, BUFFER_FULL = 8192, BUFFER_BLOCK = 16384, BATCH_LIMIT = 1 << 16 };
 
 struct catcher {
-    struct app_durable *durable;
+    struct run_durable *durable;
     struct iso_pipeline *pipeline;
     struct iso_error *error;
     struct iso_kafka_consumer *consumer; /* NULL: nothing has to be read again */
@@ -74,7 +74,7 @@ static enum iso_status read_more(struct catcher *catcher, uint32_t input)
     if (iso_kafka_consumer_poll(catcher->consumer, POLL_MS, &messages, &count, catcher->error) != ISO_OK)
         return catcher->error->status;
     memcpy(catcher->polled, messages, count * sizeof *messages);
-    if (app_durable_compare(catcher->durable, catcher->polled, &count, catcher->error) != ISO_OK)
+    if (run_durable_compare(catcher->durable, catcher->polled, &count, catcher->error) != ISO_OK)
         return catcher->error->status;
     for (uint32_t i = 0; i < count; i++)
         iso_kafka_buffer_put(buffer_of(catcher, catcher->polled[i].input), &catcher->polled[i], BUFFER_BLOCK);
@@ -126,15 +126,15 @@ static enum iso_status feed_again(struct catcher *catcher, const struct iso_stor
                                   uint64_t time)
 {
     struct iso_progress *progress = &catcher->durable->progress;
-    app_durable_count(catcher->durable, catcher->batch, count);
+    run_durable_count(catcher->durable, catcher->batch, count);
     catcher->again.used = 0;
     iso_progress_step(progress, catcher->batch, count, time, &catcher->again);
     if (catcher->again.used != record->size || memcmp(catcher->again.bytes, record->bytes, record->size))
-        return count ? app_durable_changed(catcher->batch[0].topic, catcher->batch[0].partition,
+        return count ? run_durable_changed(catcher->batch[0].topic, catcher->batch[0].partition,
                                            catcher->batch[0].offset, catcher->error)
                      : journal_is_damaged(catcher);
     if (count)
-        app_intake_feed(catcher->durable->stream, catcher->batch, count, time, catcher->error);
+        run_intake_feed(catcher->durable->stream, catcher->batch, count, time, catcher->error);
     if (catcher->error->status == ISO_OK)
         iso_pipeline_tick(catcher->pipeline, time, catcher->error);
     return catcher->error->status;
@@ -167,7 +167,7 @@ static enum iso_status do_partition(struct catcher *catcher, const struct iso_st
         return journal_is_damaged(catcher);
     iso_progress_place(&catcher->durable->progress, partition.input)->declared = true;
     iso_pipeline_declare(catcher->pipeline, partition.input, partition.time);
-    return app_intake_declare(catcher->durable->stream,
+    return run_intake_declare(catcher->durable->stream,
                               iso_pipeline_inputs(catcher->pipeline)->list[partition.input].topic, partition.partition,
                               catcher->error);
 }
@@ -205,14 +205,14 @@ static enum iso_status do_memory(struct catcher *catcher, const struct iso_store
 static enum iso_status do_sign(struct catcher *catcher, const struct iso_store_record *record)
 {
     struct iso_progress_reader reader = {record->bytes, record->bytes + record->size};
-    struct app_stream *stream = catcher->durable->stream;
+    struct run_stream *stream = catcher->durable->stream;
     uint64_t number, time = catcher->durable->progress.time;
     bool is_end = record->type == ISO_PROGRESS_ENDED;
     if (!iso_progress_get_number(&reader, &number) ||
         (is_end && number >= iso_pipeline_inputs(catcher->pipeline)->count))
         return journal_is_damaged(catcher);
-    return is_end ? app_intake_end(stream, (uint32_t)number, time, catcher->error)
-                  : app_intake_reached(stream, number, time, catcher->error);
+    return is_end ? run_intake_end(stream, (uint32_t)number, time, catcher->error)
+                  : run_intake_reached(stream, number, time, catcher->error);
 }
 
 static enum iso_status do_record(struct catcher *catcher, const struct iso_store_record *record)
@@ -229,7 +229,7 @@ static enum iso_status do_record(struct catcher *catcher, const struct iso_store
     case ISO_PROGRESS_CHECK:
         return do_check(catcher, record);
     case ISO_PROGRESS_RECORDS:
-        return app_durable_give_records_again(catcher->durable, record, catcher->error);
+        return run_durable_give_records_again(catcher->durable, record, catcher->error);
     case ISO_PROGRESS_MEMORY:
         return do_memory(catcher, record);
     case ISO_PROGRESS_ENDED:
@@ -261,7 +261,7 @@ static bool number_inputs(struct catcher *catcher)
         if (record.type == ISO_PROGRESS_STEP && iso_progress_get_step(progress, &reader, &time, &runs))
             reads |= runs != 0;
         if (record.type == ISO_PROGRESS_RECORDS)
-            app_records_read(&catcher->durable->stream->records, catcher->pipeline, catcher->error);
+            run_records_read(&catcher->durable->stream->records, catcher->pipeline, catcher->error);
         if (record.type != ISO_PROGRESS_PARTITION)
             continue;
         if (!iso_progress_get_partition(progress, reader, &partition) ||
@@ -290,7 +290,7 @@ static const char **known_topics(const struct catcher *catcher, uint32_t *count)
     const char **topics = iso_allocate((inputs->count + 1) * sizeof *topics);
     *count = 0;
     for (uint32_t i = 0; i < inputs->count; i++)
-        if (app_sources_read(&catcher->durable->stream->sources, inputs->list[i].topic) &&
+        if (run_sources_read(&catcher->durable->stream->sources, inputs->list[i].topic) &&
             !has_topic(topics, *count, inputs->list[i].topic))
             topics[(*count)++] = inputs->list[i].topic;
     return topics;
@@ -299,7 +299,7 @@ static const char **known_topics(const struct catcher *catcher, uint32_t *count)
 static void open_consumer(struct catcher *catcher, const struct iso_kafka_consumer_options *settings)
 {
     struct iso_kafka_consumer_options again = *settings;
-    struct iso_kafka_position *positions = app_durable_positions(catcher->durable, &again.position_count);
+    struct iso_kafka_position *positions = run_durable_positions(catcher->durable, &again.position_count);
     const char **topics = known_topics(catcher, &again.topic_count);
     again.topics = topics;
     again.prefix_count = 0;
@@ -311,10 +311,10 @@ static void open_consumer(struct catcher *catcher, const struct iso_kafka_consum
     iso_free(topics);
 }
 
-enum iso_status app_catch_up(struct app_durable *durable, const struct iso_kafka_consumer_options *settings,
+enum iso_status run_catch_up(struct run_durable *durable, const struct iso_kafka_consumer_options *settings,
                              volatile sig_atomic_t *stopped, struct iso_error *error)
 {
-    struct app_remarks *remarks = &durable->stream->remarks;
+    struct run_remarks *remarks = &durable->stream->remarks;
     struct catcher catcher = {.durable = durable,
                               .pipeline = durable->stream->pipeline,
                               .error = error,

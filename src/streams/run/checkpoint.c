@@ -16,31 +16,31 @@ enum { SNAPSHOTS_OF_INPUT = 4, SNAPSHOT_EVERY_MS = 3600000 };
 
 /* ---- the output ---- */
 
-static enum iso_status deliver_output(struct app_durable *durable, struct iso_error *error)
+static enum iso_status deliver_output(struct run_durable *durable, struct iso_error *error)
 {
-    return app_delivery_advance(&durable->delivery, &durable->stream->output, durable->progress.position, error);
+    return run_delivery_advance(&durable->delivery, &durable->stream->output, durable->progress.position, error);
 }
 
-static enum iso_status journal_delivered(struct app_durable *durable, struct iso_error *error)
+static enum iso_status journal_delivered(struct run_durable *durable, struct iso_error *error)
 {
-    struct app_delivery *delivery = &durable->delivery;
+    struct run_delivery *delivery = &durable->delivery;
     assert(delivery->delivered <= durable->progress.position);
     if (delivery->delivered <= delivery->journaled)
         return ISO_OK;
     delivery->journaled = delivery->delivered;
     ISO_FAULT(iso_fault_point("before-note"));
-    app_durable_append_number(durable, ISO_PROGRESS_TOLD, delivery->delivered, error);
+    run_durable_append_number(durable, ISO_PROGRESS_TOLD, delivery->delivered, error);
     ISO_FAULT(iso_fault_point("after-note"));
     return error->status;
 }
 
 /* ---- checkpoints ---- */
 
-static enum iso_status write_checkpoint(struct app_durable *durable, bool is_last, struct iso_error *error)
+static enum iso_status write_checkpoint(struct run_durable *durable, bool is_last, struct iso_error *error)
 {
     ISO_FAULT(iso_fault_point(is_last ? "before-last-checkpoint" : "before-checkpoint"));
     iso_progress_put_check(&durable->progress, &durable->record);
-    if (app_durable_append(durable, ISO_PROGRESS_CHECK, error) != ISO_OK)
+    if (run_durable_append(durable, ISO_PROGRESS_CHECK, error) != ISO_OK)
         return error->status;
     iso_store_sync(durable->store, is_last, error);
     ISO_FAULT(iso_fault_point(is_last ? "after-last-checkpoint" : "after-checkpoint"));
@@ -50,7 +50,7 @@ static enum iso_status write_checkpoint(struct app_durable *durable, bool is_las
 /* ---- snapshots ---- */
 
 /* The store's file grows while cleaned segments wait for a snapshot. */
-static bool is_much_held(const struct app_durable *durable)
+static bool is_much_held(const struct run_durable *durable)
 {
     struct iso_pipeline_stats stats;
     if (durable->snapshots.input < LEAST_INPUT / 4)
@@ -60,7 +60,7 @@ static bool is_much_held(const struct app_durable *durable)
 }
 
 /* Bytes of input after which a snapshot is worth its price: so many times what it writes. */
-static uint64_t input_worth_a_snapshot(const struct app_durable *durable)
+static uint64_t input_worth_a_snapshot(const struct run_durable *durable)
 {
     struct iso_pipeline_stats stats;
     if (durable->options.snapshot_after)
@@ -72,46 +72,46 @@ static uint64_t input_worth_a_snapshot(const struct app_durable *durable)
     return worth > LEAST_INPUT ? worth : LEAST_INPUT;
 }
 
-static bool is_snapshot_due(const struct app_durable *durable, uint64_t now)
+static bool is_snapshot_due(const struct run_durable *durable, uint64_t now)
 {
-    const struct app_snapshots *snapshots = &durable->snapshots;
+    const struct run_snapshots *snapshots = &durable->snapshots;
     return snapshots->input >= input_worth_a_snapshot(durable) ||
            iso_store_journal_bytes(durable->store) >= MOST_JOURNAL ||
            (snapshots->input && now - snapshots->input_at >= SNAPSHOT_EVERY_MS) || is_much_held(durable);
 }
 
-static enum iso_status take_snapshot(struct app_durable *durable, uint64_t now, struct iso_error *error)
+static enum iso_status take_snapshot(struct run_durable *durable, uint64_t now, struct iso_error *error)
 {
-    struct app_snapshots *snapshots = &durable->snapshots;
+    struct run_snapshots *snapshots = &durable->snapshots;
     assert(!snapshots->committing);
     snapshots->pending = durable->progress.position;
     snapshots->input = 0;
     snapshots->input_at = now;
     snapshots->count++;
-    snapshots->forked = app_microseconds();
+    snapshots->forked = cli_microseconds();
     ISO_FAULT(iso_fault_point("before-snapshot"));
-    if (app_recording_settle(&durable->stream->recording, &durable->mark, error) != ISO_OK)
+    if (run_recording_settle(&durable->stream->recording, &durable->mark, error) != ISO_OK)
         return error->status;
     ISO_FAULT(iso_fault_point("after-captures-settled"));
     iso_pipeline_fork(durable->stream->pipeline);
-    iso_store_snapshot(durable->store, app_durable_archive, durable, error);
+    iso_store_snapshot(durable->store, run_durable_archive, durable, error);
     ISO_FAULT(iso_fault_point("after-snapshot"));
     return error->status;
 }
 
-static void commit_snapshot(struct app_durable *durable, struct iso_error *error)
+static void commit_snapshot(struct run_durable *durable, struct iso_error *error)
 {
-    struct app_snapshots *snapshots = &durable->snapshots;
+    struct run_snapshots *snapshots = &durable->snapshots;
     ISO_FAULT(iso_fault_point("before-commit"));
     iso_store_commit(durable->store, error);
     snapshots->committing = true;
     snapshots->committed = snapshots->forked;
-    snapshots->took = app_microseconds() - snapshots->forked;
+    snapshots->took = cli_microseconds() - snapshots->forked;
     ISO_FAULT(iso_fault_point("after-commit"));
 }
 
 /* How far the snapshot under way is. Once it is the one to restore, what its forerunner needed of the store is free. */
-static enum iso_store_progress look_at_snapshot(struct app_durable *durable, struct iso_error *error)
+static enum iso_store_progress look_at_snapshot(struct run_durable *durable, struct iso_error *error)
 {
     enum iso_store_progress progress = iso_store_look(durable->store, false, error);
     if (error->status == ISO_OK && progress == ISO_STORE_IDLE && durable->snapshots.committing) {
@@ -123,19 +123,19 @@ static enum iso_store_progress look_at_snapshot(struct app_durable *durable, str
 }
 
 /* Whether the snapshot is written, and what was emitted before it is safe. */
-static bool is_to_be_committed(const struct app_durable *durable, enum iso_store_progress progress)
+static bool is_to_be_committed(const struct run_durable *durable, enum iso_store_progress progress)
 {
     return progress == ISO_STORE_WRITTEN && durable->delivery.delivered >= durable->snapshots.pending;
 }
 
 /* A snapshot that is nearly done spares the next run much reading. */
-static void await_snapshot(struct app_durable *durable, uint64_t seconds, struct iso_error *error)
+static void await_snapshot(struct run_durable *durable, uint64_t seconds, struct iso_error *error)
 {
     const struct timespec moment = {.tv_nsec = 5000000};
-    uint64_t end = app_microseconds() + seconds * 500000;
+    uint64_t end = cli_microseconds() + seconds * 500000;
     enum iso_store_progress progress;
     while ((progress = look_at_snapshot(durable, error)) != ISO_STORE_IDLE && error->status == ISO_OK &&
-           app_microseconds() < end) {
+           cli_microseconds() < end) {
         if (is_to_be_committed(durable, progress))
             commit_snapshot(durable, error);
         nanosleep(&moment, NULL);
@@ -144,9 +144,9 @@ static void await_snapshot(struct app_durable *durable, uint64_t seconds, struct
 
 /* ---- when ---- */
 
-static enum iso_status make_what_is_due(struct app_durable *durable, uint64_t now, struct iso_error *error)
+static enum iso_status make_what_is_due(struct run_durable *durable, uint64_t now, struct iso_error *error)
 {
-    struct app_snapshots *snapshots = &durable->snapshots;
+    struct run_snapshots *snapshots = &durable->snapshots;
     enum iso_store_progress progress = look_at_snapshot(durable, error);
     if (error->status == ISO_OK && is_to_be_committed(durable, progress))
         commit_snapshot(durable, error);
@@ -159,24 +159,24 @@ static enum iso_status make_what_is_due(struct app_durable *durable, uint64_t no
     return error->status;
 }
 
-enum iso_status app_checkpoint_after_batch(struct app_durable *durable, uint64_t now, struct iso_error *error)
+enum iso_status run_checkpoint_after_batch(struct run_durable *durable, uint64_t now, struct iso_error *error)
 {
-    struct app_snapshots *snapshots = &durable->snapshots;
+    struct run_snapshots *snapshots = &durable->snapshots;
     if (!snapshots->checked)
         snapshots->checked = snapshots->input_at = now;
     if (deliver_output(durable, error) != ISO_OK || journal_delivered(durable, error) != ISO_OK)
         return error->status;
-    uint64_t started = app_microseconds();
+    uint64_t started = cli_microseconds();
     make_what_is_due(durable, now, error);
-    uint64_t took = app_microseconds() - started;
+    uint64_t took = cli_microseconds() - started;
     snapshots->longest_pause = took > snapshots->longest_pause ? took : snapshots->longest_pause;
     return error->status;
 }
 
-enum iso_status app_checkpoint_last(struct app_durable *durable, uint64_t seconds, struct iso_error *error)
+enum iso_status run_checkpoint_last(struct run_durable *durable, uint64_t seconds, struct iso_error *error)
 {
-    struct app_stream *stream = durable->stream;
-    const struct app_snapshots *snapshots = &durable->snapshots;
+    struct run_stream *stream = durable->stream;
+    const struct run_snapshots *snapshots = &durable->snapshots;
     if (stream->output.producer)
         iso_kafka_producer_flush(stream->output.producer, (unsigned)seconds, error);
     for (int i = 0; i < 2 && error->status == ISO_OK; i++) /* a topic: the mark before, then all */
@@ -185,19 +185,19 @@ enum iso_status app_checkpoint_last(struct app_durable *durable, uint64_t second
         write_checkpoint(durable, true, error) == ISO_OK)
         await_snapshot(durable, seconds, error);
     if (snapshots->count && !stream->options->quiet)
-        app_log("state %s: %" PRIu64 " snapshots, for which the stream stopped for %" PRIu64 ".%03" PRIu64
+        cli_log("state %s: %" PRIu64 " snapshots, for which the stream stopped for %" PRIu64 ".%03" PRIu64
                 " ms at most; the last has %" PRIu64 " bytes",
                 durable->options.state, snapshots->count, snapshots->longest_pause / 1000,
                 snapshots->longest_pause % 1000, iso_store_snapshot_bytes(durable->store));
     return error->status;
 }
 
-void app_checkpoint_figures(const struct app_durable *durable, struct app_checkpoint_figures *figures)
+void run_checkpoint_figures(const struct run_durable *durable, struct run_checkpoint_figures *figures)
 {
-    const struct app_snapshots *snapshots = &durable->snapshots;
-    uint64_t now = app_microseconds(), began, took;
+    const struct run_snapshots *snapshots = &durable->snapshots;
+    uint64_t now = cli_microseconds(), began, took;
     bool synced = iso_store_synced(durable->store, &began, &took);
-    *figures = (struct app_checkpoint_figures){
+    *figures = (struct run_checkpoint_figures){
         .checkpoint_interval = (double)durable->options.checkpoint_interval / 1e9,
         .snapshot_interval = SNAPSHOT_EVERY_MS / 1e3,
         .checkpoint_age = (double)(now - (synced ? began : snapshots->opened)) / 1e6,

@@ -8,25 +8,25 @@
  */
 enum { STEP_MOST_MS = 1000, JUMP_MS = 10000, SILENCE_MS = 3000, SILENCE_AT_FIRST_MS = 10000 };
 
-void app_clock_init(struct app_clock *clock, int64_t now)
+void run_clock_init(struct run_clock *clock, int64_t now)
 {
-    *clock = (struct app_clock){.looked = now};
+    *clock = (struct run_clock){.looked = now};
 }
 
-void app_clock_resume(struct app_clock *clock, uint64_t time, int64_t now)
+void run_clock_resume(struct run_clock *clock, uint64_t time, int64_t now)
 {
     clock->looked = now;
     clock->skew = (int64_t)time - now;
 }
 
-void app_clock_skip(struct app_clock *clock, int64_t now)
+void run_clock_skip(struct run_clock *clock, int64_t now)
 {
     clock->skew -= now - clock->looked;
     clock->looked = now;
 }
 
 /* When deadlines begin to wait for a broker, if it takes a while, and when they go on. */
-static void report_silence(struct app_clock *clock, struct iso_kafka_consumer *consumer, bool silent, int64_t now)
+static void report_silence(struct run_clock *clock, struct iso_kafka_consumer *consumer, bool silent, int64_t now)
 {
     char trouble[200];
     int64_t patience = clock->was_known ? SILENCE_MS : SILENCE_AT_FIRST_MS;
@@ -36,18 +36,18 @@ static void report_silence(struct app_clock *clock, struct iso_kafka_consumer *c
         clock->reported_silence = false;
     } else if (silent && !clock->reported_silence && now - clock->silent_since >= patience) {
         bool known = iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble);
-        app_log("a broker does not answer: no deadline passes until it does%s%.100s", known ? ": " : "",
+        cli_log("a broker does not answer: no deadline passes until it does%s%.100s", known ? ": " : "",
                 known ? trouble : "");
         clock->reported_silence = true;
     } else if (!silent) {
         if (clock->silent_since && clock->reported_silence)
-            app_log("the brokers answer again, after %.0f s: deadlines go on",
+            cli_log("the brokers answer again, after %.0f s: deadlines go on",
                     (double)(now - clock->silent_since) / 1000);
         clock->silent_since = 0;
     }
 }
 
-uint64_t app_clock_silence(const struct app_clock *clock, int64_t now)
+uint64_t run_clock_silence(const struct run_clock *clock, int64_t now)
 {
     bool reported = clock->silent_since && clock->reported_silence;
     return reported && now > clock->silent_since ? (uint64_t)(now - clock->silent_since) : 0;
@@ -55,12 +55,12 @@ uint64_t app_clock_silence(const struct app_clock *clock, int64_t now)
 
 /* A clock that jumped, or a process that was stopped (or its machine): nobody listened meanwhile, and what was written
  * is still to be read. */
-static bool has_jumped(struct app_clock *clock, struct iso_kafka_consumer *consumer, int64_t now)
+static bool has_jumped(struct run_clock *clock, struct iso_kafka_consumer *consumer, int64_t now)
 {
     int64_t passed = now - clock->looked;
     if (passed >= 0 && passed < JUMP_MS)
         return false;
-    app_log("the clock went %s by %.0f s at once, or this process was stopped: no deadline passes because of that",
+    cli_log("the clock went %s by %.0f s at once, or this process was stopped: no deadline passes because of that",
             passed < 0 ? "back" : "on", (double)(passed < 0 ? -passed : passed) / 1000);
     iso_kafka_consumer_doubt(consumer);
     if (clock->silent_since)
@@ -68,7 +68,7 @@ static bool has_jumped(struct app_clock *clock, struct iso_kafka_consumer *consu
     return true;
 }
 
-uint64_t app_clock_time(struct app_clock *clock, struct iso_kafka_consumer *consumer, int64_t now)
+uint64_t run_clock_time(struct run_clock *clock, struct iso_kafka_consumer *consumer, int64_t now)
 {
     assert(clock->looked);
     clock->jumped = has_jumped(clock, consumer, now); /* after which it is not known what the topics hold */

@@ -14,7 +14,7 @@
 #include "connectors/kafka/consumer.h"
 
 /* `now` is iso_kafka_now's everywhere. */
-struct app_clock {
+struct run_clock {
     int64_t looked;        /* when it last looked whether time passes */
     int64_t skew;          /* what the pipeline's time has beyond the clock's */
     int64_t silent_since;  /* since when it is not known what the topics hold; 0: it is */
@@ -23,13 +23,13 @@ struct app_clock {
     bool jumped;           /* when it last looked the machine's clock had jumped, or the process stood still */
 };
 
-void app_clock_init(struct app_clock *clock, int64_t now);
+void run_clock_init(struct run_clock *clock, int64_t now);
 
 /* Goes on from this time of the pipeline; whatever happened since it last looked took none. */
-void app_clock_resume(struct app_clock *clock, uint64_t time, int64_t now);
-void app_clock_skip(struct app_clock *clock, int64_t now);
+void run_clock_resume(struct run_clock *clock, uint64_t time, int64_t now);
+void run_clock_skip(struct run_clock *clock, int64_t now);
 
-uint64_t app_clock_time(struct app_clock *clock, struct iso_kafka_consumer *consumer, int64_t now);
+uint64_t run_clock_time(struct run_clock *clock, struct iso_kafka_consumer *consumer, int64_t now);
 
 /* For how many milliseconds a broker has not answered, once that was remarked on; else 0. */
-uint64_t app_clock_silence(const struct app_clock *clock, int64_t now);
+uint64_t run_clock_silence(const struct run_clock *clock, int64_t now);

@@ -16,7 +16,7 @@ static void put_without_start(const struct iso_join_stats *join, struct iso_text
     iso_text_format(text,
                     "%" PRIu64 " client record%s without a snapshot or start timestamp: record it; or judge at rc, by "
                     "--to-history FILE and check --level rc --engine chronos FILE",
-                    records, app_plural(records));
+                    records, cli_plural(records));
 }
 
 /* Which of the clients' records never came. */
@@ -25,9 +25,9 @@ static void put_lost(const struct iso_pipeline *pipeline, const struct iso_pipel
     char location[ISO_PIPELINE_LOCATION];
     iso_pipeline_location(pipeline, lost->records ? lost->origin : lost->file.origin, location, sizeof location);
     if (lost->records)
-        iso_text_format(text, "%" PRIu64 " client record%s", lost->records, app_plural(lost->records));
+        iso_text_format(text, "%" PRIu64 " client record%s", lost->records, cli_plural(lost->records));
     if (lost->records && lost->sessions)
-        iso_text_format(text, " of %" PRIu64 " session%s", lost->sessions, app_plural(lost->sessions));
+        iso_text_format(text, " of %" PRIu64 " session%s", lost->sessions, cli_plural(lost->sessions));
     if (lost->records)
         iso_text_format(text,
                         ", by the count of who recorded them, the first one in front of %s: larger than the topic "
@@ -35,7 +35,7 @@ static void put_lost(const struct iso_pipeline *pipeline, const struct iso_pipel
                         location);
     else if (lost->file.records)
         iso_text_format(text, "%" PRIu64 " record%s in front of %s, by the count of who recorded them",
-                        lost->file.records, app_plural(lost->file.records), location);
+                        lost->file.records, cli_plural(lost->file.records), location);
     else if (lost->file.recorders)
         iso_text_format(text, "the recorder that began at %s did not end: was it killed, or does it still write?",
                         location);
@@ -58,29 +58,29 @@ static void put_unjudged(const struct iso_pipeline_stats *stats, const char *lar
 }
 
 /* What waits, and for what; what has no moment; what was not judged; or what does not add up. Empty: neither. */
-static void put_detail(const struct iso_pipeline *pipeline, const struct iso_books *books,
+static void put_detail(const struct iso_pipeline *pipeline, const struct iso_accounting *books,
                        const struct iso_pipeline_stats *stats, const char *reason, struct iso_text *text)
 {
     if (reason && !strcmp(reason, "waiting"))
-        iso_books_waiting_text(books, text);
+        iso_accounting_waiting_text(books, text);
     else if (reason && !strcmp(reason, iso_unjudged_name(ISO_UNJUDGED_INCOMPLETE)))
         iso_pipeline_put_lost(pipeline, text);
     else if (reason && !strcmp(reason, ISO_RECORDS_LOST))
         put_lost(pipeline, &stats->lost, text);
     else if (reason && !strcmp(reason, iso_unjudged_name(ISO_UNJUDGED_NO_STREAM)))
-        iso_text_put(text, APP_LACKS_STREAM);
+        iso_text_put(text, RUN_LACKS_STREAM);
     else if (reason && !strcmp(reason, "no-start-timestamp"))
         put_without_start(&stats->join, text);
     else if (reason && books->balanced)
         put_unjudged(stats, reason, text);
     else if (!books->balanced)
-        iso_books_imbalance_text(books, text);
+        iso_accounting_imbalance_text(books, text);
     if (!books->balanced)
         iso_text_put(text, "; this is a defect of isochron: please report it with this line");
     *iso_text_reserve(text, 1) = 0;
 }
 
-static void log_summary(const struct app_stream *stream, const struct iso_books *books, enum iso_status outcome,
+static void log_summary(const struct run_stream *stream, const struct iso_accounting *books, enum iso_status outcome,
                         const char *reason, double seconds)
 {
     struct iso_pipeline_stats stats;
@@ -90,20 +90,20 @@ static void log_summary(const struct app_stream *stream, const struct iso_books 
     iso_pipeline_stats(stream->pipeline, &stats);
     put_detail(stream->pipeline, books, &stats, reason, &detail);
     iso_pipeline_found_text(&stats, order ? order->found : 0, found);
-    app_log("%s at %s: %" PRIu64 " transaction%s, %s, %" PRIu64 " message%s in %.1f s%s%s%s%s",
+    cli_log("%s at %s: %" PRIu64 " transaction%s, %s, %" PRIu64 " message%s in %.1f s%s%s%s%s",
             outcome == ISO_VIOLATED ? "violated"
             : outcome == ISO_OK     ? "holds"
                                     : "undecided",
-            iso_pipeline_level_name(stream->pipeline), stats.engine.transactions, app_plural(stats.engine.transactions),
-            found, stats.messages, app_plural(stats.messages), seconds, reason ? "; reason: " : "",
+            iso_pipeline_level_name(stream->pipeline), stats.engine.transactions, cli_plural(stats.engine.transactions),
+            found, stats.messages, cli_plural(stats.messages), seconds, reason ? "; reason: " : "",
             reason ? reason : "", detail.used ? ": " : "", detail.bytes);
     iso_text_release(&detail);
 }
 
 /* The object, for standard output and for who explains it. */
-static void write_object(struct app_stream *stream, const struct iso_books *books, const char *any_order)
+static void write_object(struct run_stream *stream, const struct iso_accounting *books, const char *any_order)
 {
-    const struct app_stream_options *options = stream->options;
+    const struct run_stream_options *options = stream->options;
     struct iso_text text = {0};
     if (!options->json && !stream->kept.history)
         return;
@@ -115,45 +115,45 @@ static void write_object(struct app_stream *stream, const struct iso_books *book
     iso_text_release(&text);
 }
 
-static enum iso_status conclude_timed(struct app_stream *stream, double seconds, struct iso_error *error)
+static enum iso_status conclude_timed(struct run_stream *stream, double seconds, struct iso_error *error)
 {
-    const struct app_stream_options *options = stream->options;
+    const struct run_stream_options *options = stream->options;
     const char *reason, *any_order = NULL;
-    struct iso_books books;
-    if (app_order_seek(&stream->order, error) != ISO_OK)
+    struct iso_accounting books;
+    if (run_order_seek(&stream->order, error) != ISO_OK)
         return error->status;
-    iso_pipeline_books(stream->pipeline, &books);
+    iso_pipeline_accounting(stream->pipeline, &books);
     books.waiting.lines = stream->untaken;
     books.waiting.total += stream->untaken;
     enum iso_status outcome = iso_pipeline_outcome_of(stream->pipeline, &books, options->allow_unjudged, &reason);
     bool unplaced = reason && !strcmp(reason, "no-start-timestamp"); /* what timestamps cannot place, an order may */
     if (options->any_order && (outcome == ISO_VIOLATED || unplaced))
-        any_order = app_rounds_any_order(&stream->rounds);
+        any_order = run_rounds_any_order(&stream->rounds);
     write_object(stream, &books, any_order);
     if (options->brief)
-        app_output_flush(&stream->output); /* whoever reads both reads the summary last */
+        run_output_flush(&stream->output); /* whoever reads both reads the summary last */
     if (options->quiet)
         return outcome;
-    app_log_left_out(stream->pipeline);
-    app_log_spellings(stream->pipeline);
+    run_log_left_out(stream->pipeline);
+    run_log_spellings(stream->pipeline);
     log_summary(stream, &books, outcome, reason, seconds);
     if (any_order)
-        app_log("any order: %s", any_order);
+        cli_log("any order: %s", any_order);
     return outcome;
 }
 
-enum iso_status app_stream_conclude(struct app_stream *stream, double seconds, struct iso_error *error)
+enum iso_status run_stream_conclude(struct run_stream *stream, double seconds, struct iso_error *error)
 {
-    const struct app_stream_options *options = stream->options;
+    const struct run_stream_options *options = stream->options;
     assert(!stream->concluded && error->status == ISO_OK);
     stream->concluded = true;
-    app_log_set_limit(0); /* the last words are few */
-    app_remarks_conclude(&stream->remarks, &stream->recording);
-    if (stream->rounds.kind != APP_ROUNDS_UNTIMED)
+    cli_log_set_limit(0); /* the last words are few */
+    run_remarks_conclude(&stream->remarks, &stream->recording);
+    if (stream->rounds.kind != RUN_ROUNDS_UNTIMED)
         return conclude_timed(stream, seconds, error);
     if (!options->state || stream->complete)
-        return app_rounds_conclude(&stream->rounds, stream->complete, seconds, error);
+        return run_rounds_conclude(&stream->rounds, stream->complete, seconds, error);
     if (!options->quiet)
-        app_rounds_log_stopped(&stream->rounds);
+        run_rounds_log_stopped(&stream->rounds);
     return ISO_UNDECIDED;
 }

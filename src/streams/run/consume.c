@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum iso_status app_consume_from(const char *text, struct iso_kafka_consumer_options *options, struct iso_error *error)
+enum iso_status run_consume_from(const char *text, struct iso_kafka_consumer_options *options, struct iso_error *error)
 {
     char *end;
     if (!text || !strcmp(text, "beginning")) {
@@ -32,7 +32,7 @@ enum iso_status app_consume_from(const char *text, struct iso_kafka_consumer_opt
     return ISO_OK;
 }
 
-enum iso_status app_properties(struct iso_kafka_properties *properties, const struct app_texts *texts,
+enum iso_status run_properties(struct iso_kafka_properties *properties, const struct cli_texts *texts,
                                struct iso_error *error)
 {
     for (uint32_t i = 0; i < texts->count && error->status == ISO_OK; i++) {

@@ -11,12 +11,12 @@
 #include "base/fault.h"
 
 /* The length of the output if it is a regular file; else false. */
-static bool file_status(const struct app_output *output, struct stat *status)
+static bool file_status(const struct run_output *output, struct stat *status)
 {
     return !output->producer && !fstat(output->lines->descriptor, status) && S_ISREG(status->st_mode);
 }
 
-void app_delivery_begin(struct app_delivery *delivery, const struct app_output *output)
+void run_delivery_begin(struct run_delivery *delivery, const struct run_output *output)
 {
     struct stat status;
     if (!file_status(output, &status))
@@ -26,7 +26,7 @@ void app_delivery_begin(struct app_delivery *delivery, const struct app_output *
     delivery->begun = (uint64_t)status.st_size;
 }
 
-enum iso_status app_delivery_resume(struct app_delivery *delivery, const struct app_output *output, uint64_t noted,
+enum iso_status run_delivery_resume(struct run_delivery *delivery, const struct run_output *output, uint64_t noted,
                                     uint64_t least, struct iso_error *error)
 {
     struct stat status;
@@ -47,7 +47,7 @@ enum iso_status app_delivery_resume(struct app_delivery *delivery, const struct 
     return ISO_OK;
 }
 
-enum iso_status app_delivery_cut(struct app_delivery *delivery, const struct app_output *output, uint64_t position,
+enum iso_status run_delivery_cut(struct run_delivery *delivery, const struct run_output *output, uint64_t position,
                                  struct iso_error *error)
 {
     if (delivery->delivered > position && delivery->inode &&
@@ -58,7 +58,7 @@ enum iso_status app_delivery_cut(struct app_delivery *delivery, const struct app
     return ISO_OK;
 }
 
-size_t app_delivery_of_line(const struct app_delivery *delivery, uint64_t before, uint64_t position)
+size_t run_delivery_of_line(const struct run_delivery *delivery, uint64_t before, uint64_t position)
 {
     assert(before <= position);
     if (position <= delivery->delivered)
@@ -66,7 +66,7 @@ size_t app_delivery_of_line(const struct app_delivery *delivery, uint64_t before
     return before < delivery->delivered ? (size_t)(delivery->delivered - before) : 0;
 }
 
-static enum iso_status advance_topic(struct app_delivery *delivery, struct app_output *output, uint64_t position)
+static enum iso_status advance_topic(struct run_delivery *delivery, struct run_output *output, uint64_t position)
 {
     if (!iso_kafka_producer_reached_mark(output->producer))
         return ISO_OK;
@@ -77,7 +77,7 @@ static enum iso_status advance_topic(struct app_delivery *delivery, struct app_o
     return ISO_OK;
 }
 
-enum iso_status app_delivery_advance(struct app_delivery *delivery, struct app_output *output, uint64_t position,
+enum iso_status run_delivery_advance(struct run_delivery *delivery, struct run_output *output, uint64_t position,
                                      struct iso_error *error)
 {
     if (output->producer)
@@ -93,14 +93,14 @@ enum iso_status app_delivery_advance(struct app_delivery *delivery, struct app_o
 }
 
 /* The names are those of older snapshots. */
-void app_delivery_archive(struct iso_archive *archive, struct app_delivery *delivery)
+void run_delivery_archive(struct iso_archive *archive, struct run_delivery *delivery)
 {
     iso_archive_value(archive, "durable->device", &delivery->device, sizeof delivery->device);
     iso_archive_value(archive, "durable->inode", &delivery->inode, sizeof delivery->inode);
     iso_archive_value(archive, "durable->begun", &delivery->begun, sizeof delivery->begun);
 }
 
-void app_delivery_sync(const struct app_delivery *delivery, const struct app_output *output, struct iso_error *error)
+void run_delivery_sync(const struct run_delivery *delivery, const struct run_output *output, struct iso_error *error)
 {
     if (delivery->inode && fsync(output->lines->descriptor))
         iso_error_set(error, ISO_FAILED, "%s: cannot be synced: %s", output->lines->name, strerror(errno));

@@ -9,7 +9,7 @@
 #include "base/archive.h"
 #include "run/output.h"
 
-struct app_delivery {
+struct run_delivery {
     uint64_t delivered;            /* bytes of output that its reader has */
     uint64_t journaled;            /* that the journal says it has */
     uint64_t marked;               /* a topic: up to where it will have once its mark is reached */
@@ -17,25 +17,25 @@ struct app_delivery {
 };
 
 /* A new run: its output begins where the file ends, if it is one. */
-void app_delivery_begin(struct app_delivery *delivery, const struct app_output *output);
+void run_delivery_begin(struct run_delivery *delivery, const struct run_output *output);
 
 /* A restart: `noted` of its bytes are known to have arrived, of at least `least` that there were. A file says more, or
  * is an error: it holds less. */
-enum iso_status app_delivery_resume(struct app_delivery *delivery, const struct app_output *output, uint64_t noted,
+enum iso_status run_delivery_resume(struct run_delivery *delivery, const struct run_output *output, uint64_t noted,
                                     uint64_t least, struct iso_error *error);
 
 /* What was emitted beyond `position` is emitted again by others, and differently: a file forgets it. */
-enum iso_status app_delivery_cut(struct app_delivery *delivery, const struct app_output *output, uint64_t position,
+enum iso_status run_delivery_cut(struct run_delivery *delivery, const struct run_output *output, uint64_t position,
                                  struct iso_error *error);
 
 /* Of a line that ends at `position`, having begun at `before`: how many bytes its reader has. */
-size_t app_delivery_of_line(const struct app_delivery *delivery, uint64_t before, uint64_t position);
+size_t run_delivery_of_line(const struct run_delivery *delivery, uint64_t before, uint64_t position);
 
 /* Hands over what was made, up to `position`, and looks how far its reader has it. */
-enum iso_status app_delivery_advance(struct app_delivery *delivery, struct app_output *output, uint64_t position,
+enum iso_status run_delivery_advance(struct run_delivery *delivery, struct run_output *output, uint64_t position,
                                      struct iso_error *error);
 
 /* Where a file is; part of a snapshot. */
-void app_delivery_archive(struct iso_archive *archive, struct app_delivery *delivery);
+void run_delivery_archive(struct iso_archive *archive, struct run_delivery *delivery);
 /* In a snapshot's child: a file goes to the device. */
-void app_delivery_sync(const struct app_delivery *delivery, const struct app_output *output, struct iso_error *error);
+void run_delivery_sync(const struct run_delivery *delivery, const struct run_output *output, struct iso_error *error);

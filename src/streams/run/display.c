@@ -8,13 +8,13 @@
 
 enum { UPDATE_MS = 250 };
 
-void app_display_init(struct app_display *display, bool draws, int64_t now)
+void run_display_init(struct run_display *display, bool draws, int64_t now)
 {
-    *display = (struct app_display){.draws = draws, .started = now};
-    app_periodic_log_init(&display->periodic_log, now);
+    *display = (struct run_display){.draws = draws, .started = now};
+    run_periodic_log_init(&display->periodic_log, now);
 }
 
-static void draw_line(const struct app_display *display, const struct iso_pipeline_stats *stats,
+static void draw_line(const struct run_display *display, const struct iso_pipeline_stats *stats,
                       struct iso_kafka_consumer *consumer, int64_t now)
 {
     char trouble[200], text[400], found[ISO_FOUND_TEXT];
@@ -27,38 +27,38 @@ static void draw_line(const struct app_display *display, const struct iso_pipeli
         used += snprintf(text + used, sizeof text - (size_t)used, "  watermark %" PRIu64, stats->watermark);
     if (iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble))
         snprintf(text + used, sizeof text - (size_t)used, "  %.60s", trouble);
-    app_progress_line(text);
+    cli_progress_line(text);
 }
 
 /* That nothing has come is reported only where it is known that nothing is there. */
-static void log_periodically(struct app_display *display, const struct app_stream *stream,
+static void log_periodically(struct run_display *display, const struct run_stream *stream,
                              const struct iso_pipeline_stats *stats, struct iso_kafka_consumer *consumer, int64_t now)
 {
     const struct iso_kafka_partition *partitions;
     char text[400];
     uint64_t behind = 0;
-    enum app_periodic_log_line line = app_periodic_log_due(&display->periodic_log, stats->messages, now);
-    if (line == APP_PERIODIC_LOG_NOTHING)
+    enum run_periodic_log_line line = run_periodic_log_due(&display->periodic_log, stats->messages, now);
+    if (line == RUN_PERIODIC_LOG_NOTHING)
         return;
     uint32_t count = iso_kafka_consumer_partitions(consumer, &partitions);
     for (uint32_t i = 0; i < count; i++)
         behind += iso_kafka_consumer_behind(consumer, i);
-    if (line == APP_PERIODIC_LOG_PROGRESS) {
-        app_periodic_log_progress(&display->periodic_log, stats, behind, now, text, sizeof text);
-        app_periodic_log_note(&display->periodic_log, stats->messages, now);
-        app_log("%s", text);
+    if (line == RUN_PERIODIC_LOG_PROGRESS) {
+        run_periodic_log_progress(&display->periodic_log, stats, behind, now, text, sizeof text);
+        run_periodic_log_note(&display->periodic_log, stats->messages, now);
+        cli_log("%s", text);
         return;
     }
-    app_periodic_log_topics((const char *const *)stream->sources.topics, stream->sources.topic_count, count, text,
+    run_periodic_log_topics((const char *const *)stream->sources.topics, stream->sources.topic_count, count, text,
                             sizeof text);
     if (iso_kafka_consumer_awaits_topic(consumer))
-        app_log("%s: not all topics exist yet; waiting for them, 0 messages so far", text);
+        cli_log("%s: not all topics exist yet; waiting for them, 0 messages so far", text);
     else
-        app_log("%s: nothing to read yet; waiting for messages, %" PRIu64 " so far, %" PRIu64 " on their way", text,
+        cli_log("%s: nothing to read yet; waiting for messages, %" PRIu64 " so far, %" PRIu64 " on their way", text,
                 stats->messages, behind);
 }
 
-void app_display_update(struct app_display *display, const struct app_stream *stream,
+void run_display_update(struct run_display *display, const struct run_stream *stream,
                         struct iso_kafka_consumer *consumer, bool silent, int64_t now)
 {
     struct iso_pipeline_stats stats;
@@ -72,7 +72,7 @@ void app_display_update(struct app_display *display, const struct app_stream *st
         log_periodically(display, stream, &stats, consumer, now);
 }
 
-void app_display_end(const struct app_display *display)
+void run_display_end(const struct run_display *display)
 {
     if (display->draws)
         fputs("\r\033[K", stderr);

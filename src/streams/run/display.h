@@ -8,17 +8,17 @@
 #include "run/periodic_log.h"
 #include "run/stream.h"
 
-struct app_display {
+struct run_display {
     bool draws;                           /* on a terminal */
-    struct app_periodic_log periodic_log; /* else */
+    struct run_periodic_log periodic_log; /* else */
     int64_t started, updated;             /* iso_kafka_now's, as `now` below */
 };
 
-void app_display_init(struct app_display *display, bool draws, int64_t now);
+void run_display_init(struct run_display *display, bool draws, int64_t now);
 
 /* A few times a second. `silent`: brokers do not answer, so that it is not known what is there. */
-void app_display_update(struct app_display *display, const struct app_stream *stream,
+void run_display_update(struct run_display *display, const struct run_stream *stream,
                         struct iso_kafka_consumer *consumer, bool silent, int64_t now);
 
 /* Wipes what was drawn. */
-void app_display_end(const struct app_display *display);
+void run_display_end(const struct run_display *display);

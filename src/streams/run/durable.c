@@ -19,31 +19,31 @@ enum { LOOK = 4096, GRAIN = 256 };
 /* ---- opening ---- */
 
 /* The names of values are those of older snapshots. */
-void app_durable_archive(void *context, struct iso_archive *archive)
+void run_durable_archive(void *context, struct iso_archive *archive)
 {
-    struct app_durable *durable = context;
-    struct app_stream *stream = durable->stream;
-    app_configuration_archive(archive, &durable->configuration);
+    struct run_durable *durable = context;
+    struct run_stream *stream = durable->stream;
+    run_configuration_archive(archive, &durable->configuration);
     iso_progress_archive(archive, &durable->progress);
-    app_delivery_archive(archive, &durable->delivery);
+    run_delivery_archive(archive, &durable->delivery);
     ISO_ARCHIVE_VALUE(archive, durable->records_given);
-    app_recording_mark_archive(archive, &durable->mark);
-    app_rounds_archive(archive, &stream->rounds);
-    app_order_archive(archive, &stream->order);
+    run_recording_mark_archive(archive, &durable->mark);
+    run_rounds_archive(archive, &stream->rounds);
+    run_order_archive(archive, &stream->order);
     iso_pipeline_archive(archive, stream->pipeline);
     if (archive->restoring)
         return;
-    app_recording_sync(&stream->recording, archive->error);
-    app_delivery_sync(&durable->delivery, &stream->output, archive->error);
+    run_recording_sync(&stream->recording, archive->error);
+    run_delivery_sync(&durable->delivery, &stream->output, archive->error);
 }
 
 /* Of a line of output: how many of its bytes the reader has already. */
 static size_t emitted_of_line(void *context, const char *line, size_t length)
 {
-    struct app_durable *durable = context;
+    struct run_durable *durable = context;
     uint64_t before = durable->progress.position;
     iso_progress_line(&durable->progress, line, length);
-    return app_delivery_of_line(&durable->delivery, before, durable->progress.position);
+    return run_delivery_of_line(&durable->delivery, before, durable->progress.position);
 }
 
 static bool is_standard(const char *path)
@@ -52,14 +52,14 @@ static bool is_standard(const char *path)
 }
 
 /* What cannot be read or written again, or is written at a run's end alone. */
-static enum iso_status refuse_others(const struct app_stream_options *options, const char *record,
+static enum iso_status refuse_others(const struct run_stream_options *options, const char *record,
                                      struct iso_error *error)
 {
     const char *other = options->to_history                                   ? "--to-history"
                         : is_standard(options->history)                       ? "--history -"
                         : is_standard(record)                                 ? "--record -"
                         : is_standard(options->dead_letter)                   ? "--dead-letter -"
-                        : options->round && app_stream_bounds_memory(options) ? "--round and --memory"
+                        : options->round && run_stream_bounds_memory(options) ? "--round and --memory"
                                                                               : NULL;
     if (!other)
         return ISO_OK;
@@ -67,62 +67,62 @@ static enum iso_status refuse_others(const struct app_stream_options *options, c
                          "--state does again after a crash what was done before: it cannot be combined with %s", other);
 }
 
-enum iso_status app_durable_open(struct app_durable *durable, struct app_stream *stream,
-                                 const struct app_durable_options *options, struct iso_error *error)
+enum iso_status run_durable_open(struct run_durable *durable, struct run_stream *stream,
+                                 const struct run_durable_options *options, struct iso_error *error)
 {
     assert(options->state && stream->pipeline);
-    *durable = (struct app_durable){.stream = stream, .options = *options, .snapshots = {.opened = app_microseconds()}};
+    *durable = (struct run_durable){.stream = stream, .options = *options, .snapshots = {.opened = cli_microseconds()}};
     if (refuse_others(stream->options, options->record, error) != ISO_OK)
         return error->status;
-    app_configuration_put(&durable->configuration, stream->options, options->record);
+    run_configuration_put(&durable->configuration, stream->options, options->record);
     durable->store = iso_store_open(&(struct iso_store_options){.path = options->state}, error);
     stream->output.emitted = emitted_of_line;
     stream->output.context = durable;
     ISO_FAULT(iso_fault_point("before-restore"));
     if (durable->store && !iso_store_is_new(durable->store))
-        iso_store_restore(durable->store, app_durable_archive, durable, error);
+        iso_store_restore(durable->store, run_durable_archive, durable, error);
     ISO_FAULT(iso_fault_point("after-restore"));
     return error->status;
 }
 
-void app_durable_close(struct app_durable *durable)
+void run_durable_close(struct run_durable *durable)
 {
     iso_store_close(durable->store);
     iso_progress_release(&durable->progress);
     iso_text_release(&durable->record);
     iso_text_release(&durable->configuration);
-    app_recording_mark_release(&durable->mark);
+    run_recording_mark_release(&durable->mark);
     if (durable->stream)
         durable->stream->output.emitted = NULL;
-    *durable = (struct app_durable){0};
+    *durable = (struct run_durable){0};
 }
 
-bool app_durable_is_open(const struct app_durable *durable)
+bool run_durable_is_open(const struct run_durable *durable)
 {
     return durable->stream;
 }
 
 /* ---- records ---- */
 
-enum iso_status app_durable_append(struct app_durable *durable, enum iso_progress_record type, struct iso_error *error)
+enum iso_status run_durable_append(struct run_durable *durable, enum iso_progress_record type, struct iso_error *error)
 {
     enum iso_status status = iso_store_append(durable->store, type, durable->record.bytes, durable->record.used, error);
     durable->record.used = 0;
     return status;
 }
 
-enum iso_status app_durable_append_number(struct app_durable *durable, enum iso_progress_record type, uint64_t number,
+enum iso_status run_durable_append_number(struct run_durable *durable, enum iso_progress_record type, uint64_t number,
                                           struct iso_error *error)
 {
     assert(!durable->record.used);
     iso_progress_put_number(&durable->record, number);
-    return app_durable_append(durable, type, error);
+    return run_durable_append(durable, type, error);
 }
 
 /* Tells the pipeline how much memory there is, and the journal before. */
-static enum iso_status report_memory(struct app_durable *durable, bool anew, struct iso_error *error)
+static enum iso_status report_memory(struct run_durable *durable, bool anew, struct iso_error *error)
 {
-    uint64_t limit = app_stream_memory(durable->stream->options), in_use = limit ? app_memory_in_use() : 0;
+    uint64_t limit = run_stream_memory(durable->stream->options), in_use = limit ? cli_memory_in_use() : 0;
     uint64_t change = in_use > durable->in_use ? in_use - durable->in_use : durable->in_use - in_use;
     durable->looked = durable->progress.messages;
     if (!anew && change < limit / GRAIN)
@@ -132,18 +132,18 @@ static enum iso_status report_memory(struct app_durable *durable, bool anew, str
     iso_progress_put_number(&durable->record, in_use);
     iso_progress_put_number(&durable->record, anew);
     ISO_FAULT(iso_fault_point("before-memory"));
-    if (app_durable_append(durable, ISO_PROGRESS_MEMORY, error) == ISO_OK)
+    if (run_durable_append(durable, ISO_PROGRESS_MEMORY, error) == ISO_OK)
         iso_pipeline_memory(durable->stream->pipeline, limit, in_use, anew);
     ISO_FAULT(iso_fault_point("after-memory"));
     return error->status;
 }
 
-bool app_durable_has_declared(struct app_durable *durable, uint32_t input)
+bool run_durable_has_declared(struct run_durable *durable, uint32_t input)
 {
     return iso_progress_place(&durable->progress, input)->declared;
 }
 
-enum iso_status app_durable_declare(struct app_durable *durable, const struct iso_kafka_partition *partition,
+enum iso_status run_durable_declare(struct run_durable *durable, const struct iso_kafka_partition *partition,
                                     uint64_t time, struct iso_error *error)
 {
     struct iso_progress_partition record = {
@@ -153,47 +153,47 @@ enum iso_status app_durable_declare(struct app_durable *durable, const struct is
     place->declared = true;
     ISO_FAULT(iso_fault_point("before-declare"));
     iso_progress_put_partition(&durable->progress, &record, &durable->record);
-    return app_durable_append(durable, ISO_PROGRESS_PARTITION, error);
+    return run_durable_append(durable, ISO_PROGRESS_PARTITION, error);
 }
 
-void app_durable_count(struct app_durable *durable, const struct iso_message *messages, uint32_t count)
+void run_durable_count(struct run_durable *durable, const struct iso_message *messages, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         durable->snapshots.input += sizeof *messages + messages[i].key.size + messages[i].payload.size;
 }
 
-enum iso_status app_durable_step(struct app_durable *durable, const struct iso_message *messages, uint32_t count,
+enum iso_status run_durable_step(struct run_durable *durable, const struct iso_message *messages, uint32_t count,
                                  uint64_t time, struct iso_error *error)
 {
     assert(!durable->catching_up && !durable->finished && !durable->record.used);
-    app_durable_count(durable, messages, count);
-    if (app_stream_memory(durable->stream->options) && durable->progress.messages - durable->looked >= LOOK &&
+    run_durable_count(durable, messages, count);
+    if (run_stream_memory(durable->stream->options) && durable->progress.messages - durable->looked >= LOOK &&
         report_memory(durable, false, error) != ISO_OK)
         return error->status;
     iso_progress_step(&durable->progress, messages, count, time, &durable->record);
     ISO_FAULT(iso_fault_point(count ? "before-batch" : "before-idle-step"));
-    app_durable_append(durable, ISO_PROGRESS_STEP, error);
+    run_durable_append(durable, ISO_PROGRESS_STEP, error);
     ISO_FAULT(iso_fault_point(count ? "after-batch-recorded" : "after-idle-step-recorded"));
     return error->status;
 }
 
-enum iso_status app_durable_ended(struct app_durable *durable, uint32_t input, struct iso_error *error)
+enum iso_status run_durable_ended(struct run_durable *durable, uint32_t input, struct iso_error *error)
 {
     ISO_FAULT(iso_fault_point("before-end-of-input"));
-    return app_durable_append_number(durable, ISO_PROGRESS_ENDED, input, error);
+    return run_durable_append_number(durable, ISO_PROGRESS_ENDED, input, error);
 }
 
-enum iso_status app_durable_reached(struct app_durable *durable, uint64_t reached, struct iso_error *error)
+enum iso_status run_durable_reached(struct run_durable *durable, uint64_t reached, struct iso_error *error)
 {
     ISO_FAULT(iso_fault_point("before-reached"));
-    return app_durable_append_number(durable, ISO_PROGRESS_REACHED, reached, error);
+    return run_durable_append_number(durable, ISO_PROGRESS_REACHED, reached, error);
 }
 
-enum iso_status app_durable_finish(struct app_durable *durable, uint64_t time, struct iso_error *error)
+enum iso_status run_durable_finish(struct run_durable *durable, uint64_t time, struct iso_error *error)
 {
     ISO_FAULT(iso_fault_point("before-finish"));
     iso_progress_step(&durable->progress, NULL, 0, time, &durable->record);
-    if (app_durable_append(durable, ISO_PROGRESS_FINISH, error) != ISO_OK)
+    if (run_durable_append(durable, ISO_PROGRESS_FINISH, error) != ISO_OK)
         return error->status;
     ISO_FAULT(iso_fault_point("after-finish"));
     return iso_store_sync(durable->store, true, error);
@@ -201,17 +201,17 @@ enum iso_status app_durable_finish(struct app_durable *durable, uint64_t time, s
 
 /* ---- the file of clients' records ---- */
 
-static enum iso_status read_records(struct app_durable *durable, uint64_t *digest, struct iso_error *error)
+static enum iso_status read_records(struct run_durable *durable, uint64_t *digest, struct iso_error *error)
 {
-    struct app_records *records = &durable->stream->records;
-    if (app_records_read(records, durable->stream->pipeline, error) != ISO_OK)
+    struct run_records *records = &durable->stream->records;
+    if (run_records_read(records, durable->stream->pipeline, error) != ISO_OK)
         return error->status;
     return iso_progress_digest_file(records->path, digest, error);
 }
 
-enum iso_status app_durable_give_records(struct app_durable *durable, struct iso_error *error)
+enum iso_status run_durable_give_records(struct run_durable *durable, struct iso_error *error)
 {
-    struct app_records *records = &durable->stream->records;
+    struct run_records *records = &durable->stream->records;
     uint64_t digest;
     if (!records->path || durable->records_given)
         return ISO_OK;
@@ -220,48 +220,48 @@ enum iso_status app_durable_give_records(struct app_durable *durable, struct iso
     iso_text_put_bytes(&durable->record, &digest, sizeof digest);
     ISO_FAULT(iso_fault_point("before-records"));
     durable->records_given = true;
-    if (app_durable_append(durable, ISO_PROGRESS_RECORDS, error) == ISO_OK)
-        app_records_give(records, durable->stream->pipeline, error);
+    if (run_durable_append(durable, ISO_PROGRESS_RECORDS, error) == ISO_OK)
+        run_records_give(records, durable->stream->pipeline, error);
     ISO_FAULT(iso_fault_point("after-records"));
     return error->status;
 }
 
-enum iso_status app_durable_give_records_again(struct app_durable *durable, const struct iso_store_record *record,
+enum iso_status run_durable_give_records_again(struct run_durable *durable, const struct iso_store_record *record,
                                                struct iso_error *error)
 {
-    struct app_records *records = &durable->stream->records;
+    struct run_records *records = &durable->stream->records;
     uint64_t digest;
     if (read_records(durable, &digest, error) != ISO_OK)
         return error->status;
     if (record->size != sizeof digest || memcmp(record->bytes, &digest, sizeof digest))
         return iso_error_set(error, ISO_FAILED, "%s: is not what it was when its records were taken", records->path);
     durable->records_given = true;
-    return app_records_give(records, durable->stream->pipeline, error);
+    return run_records_give(records, durable->stream->pipeline, error);
 }
 
 /* ---- a new run ---- */
 
-enum iso_status app_durable_begin(struct app_durable *durable, const struct iso_kafka_partition *partitions,
+enum iso_status run_durable_begin(struct run_durable *durable, const struct iso_kafka_partition *partitions,
                                   uint32_t count, uint64_t time, struct iso_error *error)
 {
-    struct app_stream *stream = durable->stream;
+    struct run_stream *stream = durable->stream;
     assert(iso_store_is_new(durable->store) && !durable->catching_up);
     durable->progress.time = time;
     for (uint32_t i = 0; i < count; i++)
         iso_progress_place(&durable->progress, partitions[i].input)->next = partitions[i].next;
-    app_delivery_begin(&durable->delivery, &stream->output);
-    if (app_recording_open(&stream->recording, durable->options.record, true, error) != ISO_OK ||
-        app_recording_settle(&stream->recording, &durable->mark, error) != ISO_OK)
+    run_delivery_begin(&durable->delivery, &stream->output);
+    if (run_recording_open(&stream->recording, durable->options.record, true, error) != ISO_OK ||
+        run_recording_settle(&stream->recording, &durable->mark, error) != ISO_OK)
         return error->status;
     iso_pipeline_fork(stream->pipeline);
-    if (iso_store_begin(durable->store, app_durable_archive, durable, error) != ISO_OK)
+    if (iso_store_begin(durable->store, run_durable_archive, durable, error) != ISO_OK)
         return error->status;
-    return app_stream_memory(stream->options) ? report_memory(durable, true, error) : ISO_OK;
+    return run_stream_memory(stream->options) ? report_memory(durable, true, error) : ISO_OK;
 }
 
 /* ---- a restart ---- */
 
-enum iso_status app_durable_find_delivered(struct app_durable *durable, struct iso_error *error)
+enum iso_status run_durable_find_delivered(struct run_durable *durable, struct iso_error *error)
 {
     struct iso_store_record record;
     uint64_t delivered = durable->progress.position;
@@ -275,16 +275,16 @@ enum iso_status app_durable_find_delivered(struct app_durable *durable, struct i
     iso_store_rewind(durable->store);
     if (error->status != ISO_OK)
         return error->status;
-    return app_delivery_resume(&durable->delivery, &durable->stream->output, delivered, durable->progress.position,
+    return run_delivery_resume(&durable->delivery, &durable->stream->output, delivered, durable->progress.position,
                                error);
 }
 
-enum iso_status app_durable_resume_recording(struct app_durable *durable, struct iso_error *error)
+enum iso_status run_durable_resume_recording(struct run_durable *durable, struct iso_error *error)
 {
-    return app_recording_resume(&durable->stream->recording, durable->options.record, &durable->mark, error);
+    return run_recording_resume(&durable->stream->recording, durable->options.record, &durable->mark, error);
 }
 
-struct iso_kafka_position *app_durable_positions(const struct app_durable *durable, uint32_t *count)
+struct iso_kafka_position *run_durable_positions(const struct run_durable *durable, uint32_t *count)
 {
     const struct iso_inputs *inputs = iso_pipeline_inputs(durable->stream->pipeline);
     const struct iso_progress *progress = &durable->progress;
@@ -299,7 +299,7 @@ struct iso_kafka_position *app_durable_positions(const struct app_durable *durab
     return positions;
 }
 
-bool app_durable_knows(struct app_durable *durable, const struct iso_message *messages, uint32_t count)
+bool run_durable_knows(struct run_durable *durable, const struct iso_message *messages, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (messages[i].offset < iso_progress_place(&durable->progress, messages[i].input)->next)
@@ -308,7 +308,7 @@ bool app_durable_knows(struct app_durable *durable, const struct iso_message *me
 }
 
 /* A run begins where the last one read its last message, to see that it is still the same. */
-enum iso_status app_durable_compare(struct app_durable *durable, struct iso_message *messages, uint32_t *count,
+enum iso_status run_durable_compare(struct run_durable *durable, struct iso_message *messages, uint32_t *count,
                                     struct iso_error *error)
 {
     uint32_t kept = 0;
@@ -320,13 +320,13 @@ enum iso_status app_durable_compare(struct app_durable *durable, struct iso_mess
             continue;
         }
         if (message->offset != place->last || iso_progress_digest(message) != place->digest)
-            return app_durable_changed(message->topic, message->partition, message->offset, error);
+            return run_durable_changed(message->topic, message->partition, message->offset, error);
     }
     *count = kept;
     return ISO_OK;
 }
 
-enum iso_status app_durable_changed(const char *topic, int32_t partition, int64_t offset, struct iso_error *error)
+enum iso_status run_durable_changed(const char *topic, int32_t partition, int64_t offset, struct iso_error *error)
 {
     return iso_error_set(error, ISO_FAILED,
                          "topic %s partition %" PRId32 " offset %" PRId64
@@ -334,23 +334,23 @@ enum iso_status app_durable_changed(const char *topic, int32_t partition, int64_
                          topic, partition, offset);
 }
 
-enum iso_status app_durable_resume(struct app_durable *durable, struct iso_error *error)
+enum iso_status run_durable_resume(struct run_durable *durable, struct iso_error *error)
 {
-    struct app_stream *stream = durable->stream;
+    struct run_stream *stream = durable->stream;
     uint64_t torn = 0;
     assert(!durable->catching_up);
     ISO_FAULT(iso_fault_point("after-catch-up"));
     iso_output_flush(stream->output.lines);
     ISO_FAULT(iso_fault_point("after-catch-up-output"));
-    if (app_recording_cut(&stream->recording, error) != ISO_OK ||
-        app_delivery_cut(&durable->delivery, &stream->output, durable->progress.position, error) != ISO_OK ||
+    if (run_recording_cut(&stream->recording, error) != ISO_OK ||
+        run_delivery_cut(&durable->delivery, &stream->output, durable->progress.position, error) != ISO_OK ||
         iso_store_resume(durable->store, &torn, error) != ISO_OK)
         return error->status;
     if (torn)
-        app_log_warning("state %s: the journal's last %" PRIu64 " bytes are no whole record and were left out",
+        cli_log_warning("state %s: the journal's last %" PRIu64 " bytes are no whole record and were left out",
                         durable->options.state, torn);
     if (durable->finished)
-        app_log_warning("state %s: this run has ended, and everything became final: nothing more is read",
+        cli_log_warning("state %s: this run has ended, and everything became final: nothing more is read",
                         durable->options.state);
     ISO_FAULT(iso_fault_point("after-resume"));
     return durable->finished ? ISO_OK : report_memory(durable, true, error);

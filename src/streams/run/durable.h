@@ -21,7 +21,7 @@
 #include "state/progress.h"
 #include "store/store.h"
 
-struct app_durable_options {
+struct run_durable_options {
     const char *state;            /* NULL: nothing is remembered */
     const char *record;           /* --record; NULL: nothing */
     uint64_t checkpoint_interval; /* nanoseconds */
@@ -30,7 +30,7 @@ struct app_durable_options {
 
 /* Snapshots and checkpoints of this process. Times are microseconds of the clock that only rises, but for those that
  * say otherwise. */
-struct app_snapshots {
+struct run_snapshots {
     uint64_t opened;          /* when this run began to remember */
     uint64_t input, input_at; /* about as many bytes of input since the last snapshot; when that was, in the run's ms */
     uint64_t checked;         /* when the last checkpoint was, in the run's ms */
@@ -41,16 +41,16 @@ struct app_snapshots {
     uint64_t count, longest_pause;
 };
 
-struct app_durable {
-    struct app_stream *stream;
-    struct app_durable_options options;
+struct run_durable {
+    struct run_stream *stream;
+    struct run_durable_options options;
     struct iso_store *store;
     struct iso_progress progress;
     struct iso_text record;        /* of the journal, being put together */
     struct iso_text configuration; /* whose state it is */
-    struct app_delivery delivery;
-    struct app_snapshots snapshots;
-    struct app_recording_mark mark; /* of the recording, at the last snapshot */
+    struct run_delivery delivery;
+    struct run_snapshots snapshots;
+    struct run_recording_mark mark; /* of the recording, at the last snapshot */
     uint64_t in_use, looked;        /* bytes of memory that the journal knows of; messages read by then */
     bool catching_up;               /* what was done is being done again */
     bool finished;                  /* the journal says that the input ended */
@@ -58,64 +58,64 @@ struct app_durable {
 };
 
 /* Opens the state and restores its snapshot into the stream's pipeline, if it has one. `stream` has been opened. */
-enum iso_status app_durable_open(struct app_durable *durable, struct app_stream *stream,
-                                 const struct app_durable_options *options, struct iso_error *error);
-void app_durable_close(struct app_durable *durable);
-bool app_durable_is_open(const struct app_durable *durable);
+enum iso_status run_durable_open(struct run_durable *durable, struct run_stream *stream,
+                                 const struct run_durable_options *options, struct iso_error *error);
+void run_durable_close(struct run_durable *durable);
+bool run_durable_is_open(const struct run_durable *durable);
 
 /* A new state: with the partitions as they were found, so that a restart begins where this run does. */
-enum iso_status app_durable_begin(struct app_durable *durable, const struct iso_kafka_partition *partitions,
+enum iso_status run_durable_begin(struct run_durable *durable, const struct iso_kafka_partition *partitions,
                                   uint32_t count, uint64_t time, struct iso_error *error);
 
 /* ---- a restart ---- */
 
 /* Where the output really ended when the last run did, and whether its input did. */
-enum iso_status app_durable_find_delivered(struct app_durable *durable, struct iso_error *error);
+enum iso_status run_durable_find_delivered(struct run_durable *durable, struct iso_error *error);
 
 /* Opens what is written beside the verdicts, as it was at the snapshot. */
-enum iso_status app_durable_resume_recording(struct app_durable *durable, struct iso_error *error);
+enum iso_status run_durable_resume_recording(struct run_durable *durable, struct iso_error *error);
 
 /* Where to go on reading, by the inputs that are known; the caller frees the list. */
-struct iso_kafka_position *app_durable_positions(const struct app_durable *durable, uint32_t *count);
+struct iso_kafka_position *run_durable_positions(const struct run_durable *durable, uint32_t *count);
 
 /* Whether a batch holds messages that were read before. */
-bool app_durable_knows(struct app_durable *durable, const struct iso_message *messages, uint32_t count);
+bool run_durable_knows(struct run_durable *durable, const struct iso_message *messages, uint32_t count);
 
 /* Takes out of a batch the messages that were read before; ISO_FAILED if they are others than then. */
-enum iso_status app_durable_compare(struct app_durable *durable, struct iso_message *messages, uint32_t *count,
+enum iso_status run_durable_compare(struct run_durable *durable, struct iso_message *messages, uint32_t *count,
                                     struct iso_error *error);
-enum iso_status app_durable_changed(const char *topic, int32_t partition, int64_t offset, struct iso_error *error);
+enum iso_status run_durable_changed(const char *topic, int32_t partition, int64_t offset, struct iso_error *error);
 
 /* All was done again; from here on new steps are recorded. */
-enum iso_status app_durable_resume(struct app_durable *durable, struct iso_error *error);
+enum iso_status run_durable_resume(struct run_durable *durable, struct iso_error *error);
 
 /* ---- records ---- */
 
 /* Puts `durable->record` into the journal. */
-enum iso_status app_durable_append(struct app_durable *durable, enum iso_progress_record type, struct iso_error *error);
-enum iso_status app_durable_append_number(struct app_durable *durable, enum iso_progress_record type, uint64_t number,
+enum iso_status run_durable_append(struct run_durable *durable, enum iso_progress_record type, struct iso_error *error);
+enum iso_status run_durable_append_number(struct run_durable *durable, enum iso_progress_record type, uint64_t number,
                                           struct iso_error *error);
 
 /* Messages that a restart would have to read again. */
-void app_durable_count(struct app_durable *durable, const struct iso_message *messages, uint32_t count);
+void run_durable_count(struct run_durable *durable, const struct iso_message *messages, uint32_t count);
 
-bool app_durable_has_declared(struct app_durable *durable, uint32_t input);
+bool run_durable_has_declared(struct run_durable *durable, uint32_t input);
 
 /* A partition is going to be declared; a batch is going to be fed (none: only time passes); the end is. */
-enum iso_status app_durable_declare(struct app_durable *durable, const struct iso_kafka_partition *partition,
+enum iso_status run_durable_declare(struct run_durable *durable, const struct iso_kafka_partition *partition,
                                     uint64_t time, struct iso_error *error);
-enum iso_status app_durable_step(struct app_durable *durable, const struct iso_message *messages, uint32_t count,
+enum iso_status run_durable_step(struct run_durable *durable, const struct iso_message *messages, uint32_t count,
                                  uint64_t time, struct iso_error *error);
 /* After a step: an input's end is going to be reported; a message time is. */
-enum iso_status app_durable_ended(struct app_durable *durable, uint32_t input, struct iso_error *error);
-enum iso_status app_durable_reached(struct app_durable *durable, uint64_t reached, struct iso_error *error);
-enum iso_status app_durable_finish(struct app_durable *durable, uint64_t time, struct iso_error *error);
+enum iso_status run_durable_ended(struct run_durable *durable, uint32_t input, struct iso_error *error);
+enum iso_status run_durable_reached(struct run_durable *durable, uint64_t reached, struct iso_error *error);
+enum iso_status run_durable_finish(struct run_durable *durable, uint64_t time, struct iso_error *error);
 
 /* Gives the pipeline the records of --history FILE, unless it has them; again, where the journal has a record of that.
  */
-enum iso_status app_durable_give_records(struct app_durable *durable, struct iso_error *error);
-enum iso_status app_durable_give_records_again(struct app_durable *durable, const struct iso_store_record *record,
+enum iso_status run_durable_give_records(struct run_durable *durable, struct iso_error *error);
+enum iso_status run_durable_give_records_again(struct run_durable *durable, const struct iso_store_record *record,
                                                struct iso_error *error);
 
 /* What a snapshot holds: saves or restores; `context` is the durable. */
-void app_durable_archive(void *context, struct iso_archive *archive);
+void run_durable_archive(void *context, struct iso_archive *archive);

@@ -29,11 +29,11 @@ static void put_seconds(struct iso_text *text, const char *name, uint64_t millis
 
 /* Everything that decides what verdicts are, and where they go. How bad records are treated may change, and
  * --memory: its changes are in the journal. */
-void app_configuration_put(struct iso_text *text, const struct app_stream_options *options, const char *record)
+void run_configuration_put(struct iso_text *text, const struct run_stream_options *options, const char *record)
 {
     for (uint32_t i = 0; i < options->sources.count; i++)
         put_line(text, "source", options->sources.items[i]);
-    put_line(text, "level", options->level < 0 ? "default" : iso_level_name(app_stream_level(options)));
+    put_line(text, "level", options->level < 0 ? "default" : iso_level_name(run_stream_level(options)));
     put_number(text, "uncovered", (uint64_t)options->uncovered);
     put_number(text, "no-session-order", options->no_session_order);
     put_number(text, "hlc-bits", options->pipeline.hlc_bits);
@@ -45,7 +45,7 @@ void app_configuration_put(struct iso_text *text, const struct app_stream_option
     put_number(text, "max-ahead", options->pipeline.max_ahead);
     put_seconds(text, "finality-timeout", options->pipeline.engine.finality_timeout_ms);
     put_seconds(text, "idle-timeout", options->pipeline.idle_timeout_ms);
-    put_seconds(text, "grace", app_stream_grace(options));
+    put_seconds(text, "grace", run_stream_grace(options));
     put_number(text, "threads", options->pipeline.engine.shards);
     put_line(text, "out", options->out);
     put_number(text, "final-only", options->final_only);
@@ -78,7 +78,7 @@ struct version {
 };
 static const struct version ours = {.format = FORMAT, .order = 0x01020304, .version = ISO_VERSION};
 
-void app_configuration_check_version(const void *bytes, size_t size, const char *name, struct iso_error *error)
+void run_configuration_check_version(const void *bytes, size_t size, const char *name, struct iso_error *error)
 {
     struct version found = {0};
     memcpy(&found, bytes, size < sizeof found ? size : sizeof found);
@@ -92,12 +92,12 @@ void app_configuration_check_version(const void *bytes, size_t size, const char 
 static void archive_version(struct iso_archive *archive)
 {
     struct version found = ours;
-    iso_archive_value(archive, APP_CONFIGURATION_VERSION, &found, sizeof found);
+    iso_archive_value(archive, RUN_CONFIGURATION_VERSION, &found, sizeof found);
     if (archive->error->status == ISO_OK)
-        app_configuration_check_version(&found, sizeof found, archive->name, archive->error);
+        run_configuration_check_version(&found, sizeof found, archive->name, archive->error);
 }
 
-void app_configuration_archive(struct iso_archive *archive, const struct iso_text *configuration)
+void run_configuration_archive(struct iso_archive *archive, const struct iso_text *configuration)
 {
     struct iso_text found = *configuration;
     char was[200], is[200];

@@ -5,50 +5,50 @@
 
 enum { STOOD_MS = 1000 };
 
-void app_ends_release(struct app_ends *ends)
+void run_ends_release(struct run_ends *ends)
 {
     iso_free(ends->places);
-    *ends = (struct app_ends){0};
+    *ends = (struct run_ends){0};
 }
 
-static struct app_ends_place *place_of(struct app_ends *ends, uint32_t partition)
+static struct run_ends_place *place_of(struct run_ends *ends, uint32_t partition)
 {
     if (partition >= ends->count) {
         ends->places = iso_reallocate(ends->places, (partition + 1) * sizeof *ends->places);
         for (; ends->count <= partition; ends->count++)
-            ends->places[ends->count] = (struct app_ends_place){.next = -1};
+            ends->places[ends->count] = (struct run_ends_place){.next = -1};
     }
     return &ends->places[partition];
 }
 
 /* Whether it has stood at its end for long enough, and that was not reported. */
-static bool is_to_be_reported(struct app_ends *ends, const struct app_stream *stream,
+static bool is_to_be_reported(struct run_ends *ends, const struct run_stream *stream,
                               const struct iso_kafka_partition *partition, uint32_t index, uint64_t time)
 {
-    struct app_ends_place *place = place_of(ends, index);
+    struct run_ends_place *place = place_of(ends, index);
     if (!partition->at_end || partition->next != place->next)
-        *place = (struct app_ends_place){.next = partition->at_end ? partition->next : -1, .since = time};
+        *place = (struct run_ends_place){.next = partition->at_end ? partition->next : -1, .since = time};
     return place->next >= 0 && time - place->since >= STOOD_MS &&
            !iso_pipeline_input(stream->pipeline, partition->input).at_end;
 }
 
-static enum iso_status report_end(struct app_stream *stream, struct app_durable *durable, uint32_t input, uint64_t time,
+static enum iso_status report_end(struct run_stream *stream, struct run_durable *durable, uint32_t input, uint64_t time,
                                   struct iso_error *error)
 {
-    if (durable && app_durable_ended(durable, input, error) != ISO_OK)
+    if (durable && run_durable_ended(durable, input, error) != ISO_OK)
         return error->status;
-    return app_intake_end(stream, input, time, error);
+    return run_intake_end(stream, input, time, error);
 }
 
-static enum iso_status report_reached(struct app_stream *stream, struct app_durable *durable, uint64_t reached,
+static enum iso_status report_reached(struct run_stream *stream, struct run_durable *durable, uint64_t reached,
                                       uint64_t time, struct iso_error *error)
 {
-    if (durable && app_durable_reached(durable, reached, error) != ISO_OK)
+    if (durable && run_durable_reached(durable, reached, error) != ISO_OK)
         return error->status;
-    return app_intake_reached(stream, reached, time, error);
+    return run_intake_reached(stream, reached, time, error);
 }
 
-enum iso_status app_ends_report(struct app_ends *ends, struct app_stream *stream, struct app_durable *durable,
+enum iso_status run_ends_report(struct run_ends *ends, struct run_stream *stream, struct run_durable *durable,
                                 const struct iso_kafka_consumer *consumer, uint64_t time, struct iso_error *error)
 {
     const struct iso_kafka_partition *partitions;

@@ -9,8 +9,8 @@
 #include "run/durable.h"
 #include "connectors/kafka/consumer.h"
 
-struct app_ends {
-    struct app_ends_place {
+struct run_ends {
+    struct run_ends_place {
         int64_t next;   /* the offset at which it stands */
         uint64_t since; /* the pipeline's time */
     } * places;         /* by the consumer's partitions */
@@ -18,8 +18,8 @@ struct app_ends {
     bool ends_alone; /* message times are not reported */
 };
 
-void app_ends_release(struct app_ends *ends);
+void run_ends_release(struct run_ends *ends);
 
 /* After a step, at its time. `durable` NULL: nothing is remembered. */
-enum iso_status app_ends_report(struct app_ends *ends, struct app_stream *stream, struct app_durable *durable,
+enum iso_status run_ends_report(struct run_ends *ends, struct run_stream *stream, struct run_durable *durable,
                                 const struct iso_kafka_consumer *consumer, uint64_t time, struct iso_error *error);

@@ -1,6 +1,6 @@
 #include "run/joined.h"
 
-enum iso_status app_joined_open(struct app_joined *joined, const char *path, struct iso_error *error)
+enum iso_status run_joined_open(struct run_joined *joined, const char *path, struct iso_error *error)
 {
     if (iso_output_open(&joined->output, path, error) != ISO_OK)
         return error->status;
@@ -9,7 +9,7 @@ enum iso_status app_joined_open(struct app_joined *joined, const char *path, str
     return ISO_OK;
 }
 
-void app_joined_forget_queries(struct iso_history *block)
+void run_joined_forget_queries(struct iso_history *block)
 {
     struct iso_ranges *sets = &block->ranges;
     uint32_t kept = 0;
@@ -21,13 +21,13 @@ void app_joined_forget_queries(struct iso_history *block)
         block->marks[t] = 0;
 }
 
-void app_joined_write(struct app_joined *joined, const struct iso_history *block)
+void run_joined_write(struct run_joined *joined, const struct iso_history *block)
 {
     if (joined->is_open)
         iso_history_writer_add(&joined->writer, block, &joined->error);
 }
 
-enum iso_status app_joined_close(struct app_joined *joined, bool concluded, struct iso_error *error)
+enum iso_status run_joined_close(struct run_joined *joined, bool concluded, struct iso_error *error)
 {
     if (!joined->is_open)
         return error->status;

@@ -8,13 +8,13 @@
 #include "history/copy.h"
 #include "pipeline/pipeline.h"
 
-void app_kept_init(struct app_kept *kept)
+void run_kept_init(struct run_kept *kept)
 {
-    *kept = (struct app_kept){.history = iso_allocate(sizeof *kept->history)};
+    *kept = (struct run_kept){.history = iso_allocate(sizeof *kept->history)};
     iso_history_init(kept->history);
 }
 
-void app_kept_release(struct app_kept *kept)
+void run_kept_release(struct run_kept *kept)
 {
     if (kept->history)
         iso_history_release(kept->history);
@@ -23,14 +23,14 @@ void app_kept_release(struct app_kept *kept)
     iso_text_release(&kept->verdict);
 }
 
-void app_kept_add(struct iso_history *history, const struct iso_history *block, uint32_t first, uint32_t count)
+void run_kept_add(struct iso_history *history, const struct iso_history *block, uint32_t first, uint32_t count)
 {
     assert(first + count <= block->transaction_count);
     for (uint32_t t = first; t < first + count; t++)
         iso_history_copy_timed(history, block, t);
 }
 
-void app_kept_name_inputs(const struct iso_inputs *inputs, struct iso_history *history)
+void run_kept_name_inputs(const struct iso_inputs *inputs, struct iso_history *history)
 {
     for (uint32_t i = history->input_count; i < inputs->count; i++) {
         char name[320];
@@ -42,13 +42,13 @@ void app_kept_name_inputs(const struct iso_inputs *inputs, struct iso_history *h
     }
 }
 
-enum iso_status app_kept_finish(struct app_kept *kept, const struct app_stream_options *options,
+enum iso_status run_kept_finish(struct run_kept *kept, const struct run_stream_options *options,
                                 const struct iso_inputs *inputs, struct iso_error *error)
 {
     assert(kept->history);
-    if (app_stream_initial(options, kept->history, error) != ISO_OK)
+    if (run_stream_initial(options, kept->history, error) != ISO_OK)
         return error->status;
-    app_kept_name_inputs(inputs, kept->history);
+    run_kept_name_inputs(inputs, kept->history);
     kept->history->ranges.limit = options->pipeline.scan_limit;
     iso_history_drop_repeats(kept->history);
     return iso_history_finish(kept->history, error);

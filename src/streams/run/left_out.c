@@ -16,7 +16,7 @@ static int by_operations(const void *left, const void *right)
     return a->number < b->number ? -1 : 1;
 }
 
-struct iso_join_left_out *app_left_out(const struct iso_pipeline *pipeline, uint32_t *count)
+struct iso_join_left_out *run_left_out(const struct iso_pipeline *pipeline, uint32_t *count)
 {
     struct iso_join_left_out *list = NULL, table;
     *count = 0;
@@ -57,15 +57,15 @@ static void log_tables(const struct iso_join_left_out *list, uint32_t count, enu
         if (kind_of(&list[i]) != kind)
             continue;
         operations += list[i].operations;
-        if (tables++ < APP_TABLES_NAMED)
+        if (tables++ < RUN_TABLES_NAMED)
             put_table(&text, &list[i]);
     }
-    if (tables > APP_TABLES_NAMED)
+    if (tables > RUN_TABLES_NAMED)
         iso_text_put(&text, ", ...");
     *iso_text_reserve(&text, 1) = 0;
     if (tables)
-        app_log("%" PRIu64 " operation%s on %" PRIu32 " %s%s %s: %s", operations, app_plural(operations), tables,
-                kind == COLUMN ? "column" : "table", app_plural(tables), what, text.bytes);
+        cli_log("%" PRIu64 " operation%s on %" PRIu32 " %s%s %s: %s", operations, cli_plural(operations), tables,
+                kind == COLUMN ? "column" : "table", cli_plural(tables), what, text.bytes);
     iso_text_release(&text);
 }
 
@@ -73,21 +73,21 @@ static void log_tables(const struct iso_join_left_out *list, uint32_t count, enu
 static void log_empty(uint64_t count)
 {
     if (count)
-        app_log("%" PRIu64 " transaction%s of the binlog ended without a row: what %s changed is not captured, or its "
+        cli_log("%" PRIu64 " transaction%s of the binlog ended without a row: what %s changed is not captured, or its "
                 "rows are lost to the connector (binlog_format of a session or server that is not ROW, "
                 "log_bin_compress=ON)",
-                count, app_plural(count), count == 1 ? "it" : "they");
+                count, cli_plural(count), count == 1 ? "it" : "they");
 }
 
 /* A connector that stops behind its snapshot says so nowhere but in its own log. */
 static void log_unstreamed(const struct iso_join_stats *join)
 {
     if (join->snapshot_rows && !join->rows && !join->transactions)
-        app_log("no change arrived behind the %" PRIu64
+        cli_log("no change arrived behind the %" PRIu64
                 " row%s of the connector's snapshot: nothing was written, or the "
                 "connector has stopped; its status and its log say so (MySQL, MariaDB: a row logged with "
                 "binlog_row_image=MINIMAL or NOBLOB, in one session too, stops it or lacks columns)",
-                join->snapshot_rows, app_plural(join->snapshot_rows));
+                join->snapshot_rows, cli_plural(join->snapshot_rows));
 }
 
 static void log_stream(const struct iso_pipeline *pipeline)
@@ -100,11 +100,11 @@ static void log_stream(const struct iso_pipeline *pipeline)
     log_unstreamed(&stats.join);
 }
 
-void app_log_left_out(const struct iso_pipeline *pipeline)
+void run_log_left_out(const struct iso_pipeline *pipeline)
 {
     uint32_t count;
     log_stream(pipeline);
-    struct iso_join_left_out *list = app_left_out(pipeline, &count);
+    struct iso_join_left_out *list = run_left_out(pipeline, &count);
     log_tables(list, count, UNCOVERED, "that no source covers were not judged");
     log_tables(list, count, UNKNOWN, "that neither a source nor the stream knows were not judged (are keys misspelt?)");
     log_tables(list, count, WITH_ROWS,

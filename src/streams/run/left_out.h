@@ -3,9 +3,9 @@
 
 #include "pipeline/pipeline.h"
 
-enum { APP_TABLES_NAMED = 10 };
+enum { RUN_TABLES_NAMED = 10 };
 
 /* `*count` tables, those with the most operations first; the caller frees the list. */
-struct iso_join_left_out *app_left_out(const struct iso_pipeline *pipeline, uint32_t *count);
+struct iso_join_left_out *run_left_out(const struct iso_pipeline *pipeline, uint32_t *count);
 
-void app_log_left_out(const struct iso_pipeline *pipeline);
+void run_log_left_out(const struct iso_pipeline *pipeline);

@@ -14,7 +14,7 @@ enum { REPORTED_MS = 3600000, STRETCH_MS = 5000, LEAST = 1024, WORK_S = 10, SILE
 /* In the order in which they are reported. `what` is of one and of many; `then`: what it means, and what to do. */
 static const struct {
     const char *one, *many, *then;
-} words[APP_HAPPENINGS] = {
+} words[RUN_HAPPENINGS] = {
     [ISO_NEWS_COLUMNS] =
         {"time a table changed its columns", "times tables changed their columns",
          "values of whole rows from before and after are not compared (reason schema); name one column "
@@ -33,32 +33,32 @@ static const struct {
                            "the log says why; operations on it are left out"},
     [ISO_NEWS_LOSSY] = {"column is not always said by the stream", "columns are not always said by the stream",
                         "the log says why, and what to set; those values are not judged (reason lossy)"},
-    [APP_BAD_RECORDS] = {"message could not be read and was left out", "messages could not be read and were left out",
+    [RUN_BAD_RECORDS] = {"message could not be read and was left out", "messages could not be read and were left out",
                          "the log says why, one by one; repair the sender, and replay --dead-letter"},
-    [APP_LATE_TRANSACTIONS] = {"transaction arrived below the watermark", "transactions arrived below the watermark",
+    [RUN_LATE_TRANSACTIONS] = {"transaction arrived below the watermark", "transactions arrived below the watermark",
                                "verdicts are doubtful; let clients send watermarks later, or give a longer --grace"},
-    [APP_MISSING_OFFSETS] = {"message is missing in Kafka", "messages are missing in Kafka",
+    [RUN_MISSING_OFFSETS] = {"message is missing in Kafka", "messages are missing in Kafka",
                              "what was there was not judged; if the topic is neither compacted nor written in "
                              "transactions, its retention is too short"},
-    [APP_SNAPSHOTS_AGAIN] = {"time a snapshot arrived behind changes", "times a snapshot arrived behind changes",
+    [RUN_SNAPSHOTS_AGAIN] = {"time a snapshot arrived behind changes", "times a snapshot arrived behind changes",
                              "the connector lost its position (its slot, its offset in the binlog) and read the tables "
                              "again: changes between may be missing; look at its log, and keep the slot or the binlog "
                              "for longer"},
 };
 
-void app_notes_init(struct app_notes *notes, const struct app_notes_facts *before, uint64_t now)
+void run_notes_init(struct run_notes *notes, const struct run_notes_facts *before, uint64_t now)
 {
-    *notes = (struct app_notes){.looked = now, .messages = before->messages};
-    for (int what = 0; what < APP_HAPPENINGS; what++)
+    *notes = (struct run_notes){.looked = now, .messages = before->messages};
+    for (int what = 0; what < RUN_HAPPENINGS; what++)
         notes->happened[what].count = before->count[what];
 }
 
-void app_notes_release(struct app_notes *notes)
+void run_notes_release(struct run_notes *notes)
 {
     iso_text_release(&notes->text);
 }
 
-static void add_note(struct app_notes *notes, const char *format, ...)
+static void add_note(struct run_notes *notes, const char *format, ...)
 {
     char line[SHOWN];
     va_list values;
@@ -68,7 +68,7 @@ static void add_note(struct app_notes *notes, const char *format, ...)
     iso_text_format(&notes->text, "%s\n", line);
 }
 
-static void note_happening(struct app_notes *notes, const struct app_notes_facts *facts, int what, uint64_t now)
+static void note_happening(struct run_notes *notes, const struct run_notes_facts *facts, int what, uint64_t now)
 {
     uint64_t count = facts->count[what], since = now - notes->happened[what].time;
     const char *latest = what < ISO_TABLE_NEWS ? facts->latest[what] : NULL;
@@ -79,7 +79,7 @@ static void note_happening(struct app_notes *notes, const struct app_notes_facts
              count == 1 ? "" : "the last ", since / 1000, words[what].then);
 }
 
-static void note_clients(struct app_notes *notes, const struct app_notes_facts *facts, uint64_t now)
+static void note_clients(struct run_notes *notes, const struct run_notes_facts *facts, uint64_t now)
 {
     double seconds = (double)now / 1000, silent = seconds - facts->clients_time;
     if (facts->clients_time < 0 || facts->changes_time < 0 || silent < SILENT_S ||
@@ -93,7 +93,7 @@ static void note_clients(struct app_notes *notes, const struct app_notes_facts *
 }
 
 /* More than a burst: seconds of work, and more of it than before. */
-static void note_behind(struct app_notes *notes, const struct app_notes_facts *facts, uint64_t now)
+static void note_behind(struct run_notes *notes, const struct run_notes_facts *facts, uint64_t now)
 {
     uint64_t passed = now - notes->looked;
     if (passed >= STRETCH_MS) {
@@ -115,7 +115,7 @@ static void note_behind(struct app_notes *notes, const struct app_notes_facts *f
         facts->behind, work, notes->rate);
 }
 
-static void note_memory(struct app_notes *notes, const struct app_notes_facts *facts)
+static void note_memory(struct run_notes *notes, const struct run_notes_facts *facts)
 {
     if (!facts->limit || facts->needed <= facts->limit || facts->in_use <= facts->limit)
         return;
@@ -126,13 +126,13 @@ static void note_memory(struct app_notes *notes, const struct app_notes_facts *f
              facts->limit, facts->in_use, facts->needed > facts->in_use ? facts->needed : facts->in_use);
 }
 
-void app_notes_look(struct app_notes *notes, const struct app_notes_facts *facts, uint64_t now)
+void run_notes_look(struct run_notes *notes, const struct run_notes_facts *facts, uint64_t now)
 {
     notes->text.used = 0;
     note_clients(notes, facts, now);
     note_behind(notes, facts, now);
     note_memory(notes, facts);
-    for (int what = 0; what < APP_HAPPENINGS; what++) {
+    for (int what = 0; what < RUN_HAPPENINGS; what++) {
         if (facts->count[what] > notes->happened[what].count)
             notes->happened[what].time = now;
         notes->happened[what].count = facts->count[what];

@@ -12,27 +12,27 @@
 #include "base/text.h"
 #include "pipeline/pipeline.h"
 
-enum app_happening {
-    APP_BAD_RECORDS = ISO_TABLE_NEWS, /* those before: what befell tables */
-    APP_LATE_TRANSACTIONS,
-    APP_MISSING_OFFSETS,
-    APP_SNAPSHOTS_AGAIN,
-    APP_HAPPENINGS
+enum run_happening {
+    RUN_BAD_RECORDS = ISO_TABLE_NEWS, /* those before: what befell tables */
+    RUN_LATE_TRANSACTIONS,
+    RUN_MISSING_OFFSETS,
+    RUN_SNAPSHOTS_AGAIN,
+    RUN_HAPPENINGS
 };
 
 /* What there is to look at. Times are milliseconds since 1970. */
-struct app_notes_facts {
-    uint64_t count[APP_HAPPENINGS];         /* so far */
+struct run_notes_facts {
+    uint64_t count[RUN_HAPPENINGS];         /* so far */
     const char *latest[ISO_TABLE_NEWS];     /* tables */
     uint64_t messages, behind;              /* taken so far; wait in Kafka */
     uint64_t memory, in_use, limit, needed; /* bytes; limit 0: none; needed 0: no more than the limit */
     double clients_time, changes_time;      /* of the last message, in seconds since 1970; below 0: there are none */
 };
 
-struct app_notes {
+struct run_notes {
     struct {
         uint64_t count, time;
-    } happened[APP_HAPPENINGS];
+    } happened[RUN_HAPPENINGS];
     uint64_t looked, messages, behind; /* at the beginning of the stretch over which speed is measured */
     uint64_t rate;                     /* messages a second, in the stretch before */
     bool grows;                        /* what waited in Kafka, in that */
@@ -40,8 +40,8 @@ struct app_notes {
 };
 
 /* What happened before, in another process, is not reported. */
-void app_notes_init(struct app_notes *notes, const struct app_notes_facts *before, uint64_t now);
-void app_notes_release(struct app_notes *notes);
+void run_notes_init(struct run_notes *notes, const struct run_notes_facts *before, uint64_t now);
+void run_notes_release(struct run_notes *notes);
 
 /* Fills in `text`. */
-void app_notes_look(struct app_notes *notes, const struct app_notes_facts *facts, uint64_t now);
+void run_notes_look(struct run_notes *notes, const struct run_notes_facts *facts, uint64_t now);

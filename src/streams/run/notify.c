@@ -13,7 +13,7 @@
 enum { STATUS_MS = 5000 };
 
 /* A lost datagram is not worth a word: the manager will miss it by itself. */
-static void send_to_manager(const struct app_notify *notify, const char *text)
+static void send_to_manager(const struct run_notify *notify, const char *text)
 {
     if (notify->socket)
         send(notify->socket, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -38,10 +38,10 @@ static int connect_to(const char *path)
     return 0;
 }
 
-void app_notify_open(struct app_notify *notify)
+void run_notify_open(struct run_notify *notify)
 {
     const char *path = getenv("NOTIFY_SOCKET"), *watchdog = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
-    *notify = (struct app_notify){0};
+    *notify = (struct run_notify){0};
     if (path)
         notify->socket = connect_to(path);
     if (notify->socket && watchdog && (!pid || strtoll(pid, NULL, 10) == getpid()))
@@ -50,20 +50,20 @@ void app_notify_open(struct app_notify *notify)
     unsetenv("WATCHDOG_USEC");
 }
 
-void app_notify_close(struct app_notify *notify)
+void run_notify_close(struct run_notify *notify)
 {
     send_to_manager(notify, "STOPPING=1");
     if (notify->socket)
         close(notify->socket);
-    *notify = (struct app_notify){0};
+    *notify = (struct run_notify){0};
 }
 
-void app_notify_ready(struct app_notify *notify)
+void run_notify_ready(struct run_notify *notify)
 {
     send_to_manager(notify, "READY=1");
 }
 
-bool app_notify_progress(struct app_notify *notify, uint64_t done, bool excused, uint64_t now)
+bool run_notify_progress(struct run_notify *notify, uint64_t done, bool excused, uint64_t now)
 {
     if (!notify->socket)
         return false;
@@ -78,7 +78,7 @@ bool app_notify_progress(struct app_notify *notify, uint64_t done, bool excused,
     return true;
 }
 
-void app_notify_status(struct app_notify *notify, const char *format, ...)
+void run_notify_status(struct run_notify *notify, const char *format, ...)
 {
     char text[400] = "STATUS=";
     size_t used = strlen(text);

@@ -9,56 +9,56 @@
 enum { DEFAULT_GRACE = 10000, DEFAULT_FINALITY_TIMEOUT = 5000, DEFAULT_SETTLE = 50 };
 #define DEAD_LETTER_LIMIT UINT64_C(1000000000)
 
-void app_stream_options_init(struct app_stream_options *options)
+void run_stream_options_init(struct run_stream_options *options)
 {
-    *options = (struct app_stream_options){.level = -1,
-                                           .memory = APP_MEMORY_NOT_GIVEN,
+    *options = (struct run_stream_options){.level = -1,
+                                           .memory = RUN_MEMORY_NOT_GIVEN,
                                            .dead_letter_limit = DEAD_LETTER_LIMIT,
-                                           .grace = APP_GRACE_NOT_GIVEN};
+                                           .grace = RUN_GRACE_NOT_GIVEN};
     iso_pipeline_options_init(&options->pipeline);
     options->pipeline.engine.finality_timeout_ms = DEFAULT_FINALITY_TIMEOUT;
     options->pipeline.engine.settle_ms = DEFAULT_SETTLE;
     options->pipeline.engine.retention = 0;
 }
 
-uint64_t app_stream_memory(const struct app_stream_options *options)
+uint64_t run_stream_memory(const struct run_stream_options *options)
 {
-    return options->memory == APP_MEMORY_NOT_GIVEN ? app_machine_memory() / 2 : options->memory;
+    return options->memory == RUN_MEMORY_NOT_GIVEN ? cli_machine_memory() / 2 : options->memory;
 }
 
-bool app_stream_bounds_memory(const struct app_stream_options *options)
+bool run_stream_bounds_memory(const struct run_stream_options *options)
 {
-    return options->memory && options->memory != APP_MEMORY_NOT_GIVEN;
+    return options->memory && options->memory != RUN_MEMORY_NOT_GIVEN;
 }
 
-uint64_t app_stream_grace(const struct app_stream_options *options)
+uint64_t run_stream_grace(const struct run_stream_options *options)
 {
-    return options->grace == APP_GRACE_NOT_GIVEN ? DEFAULT_GRACE : options->grace;
+    return options->grace == RUN_GRACE_NOT_GIVEN ? DEFAULT_GRACE : options->grace;
 }
 
-void app_stream_options_settle(struct app_stream_options *options)
+void run_stream_options_settle(struct run_stream_options *options)
 {
     if (!options->final_only_given && !options->out && !options->state && isatty(STDOUT_FILENO))
         options->final_only = true;
 }
 
-void app_stream_options_release(struct app_stream_options *options)
+void run_stream_options_release(struct run_stream_options *options)
 {
-    app_texts_release(&options->sources);
-    app_texts_release(&options->properties);
+    cli_texts_release(&options->sources);
+    cli_texts_release(&options->properties);
 }
 
-struct iso_polygraph_options app_stream_polygraph(const struct app_stream_options *options)
+struct iso_polygraph_options run_stream_polygraph(const struct run_stream_options *options)
 {
     struct iso_polygraph_options settings;
     iso_polygraph_options_init(&settings);
     settings.max_findings = options->pipeline.max_violations;
-    settings.memory = app_stream_memory(options);
-    settings.memory_in_use = app_memory_in_use;
+    settings.memory = run_stream_memory(options);
+    settings.memory_in_use = cli_memory_in_use;
     return settings;
 }
 
-enum iso_status app_stream_initial(const struct app_stream_options *options, struct iso_history *history,
+enum iso_status run_stream_initial(const struct run_stream_options *options, struct iso_history *history,
                                    struct iso_error *error)
 {
     if (options->initial_file)

@@ -17,7 +17,7 @@
 /* What is collected, the copy that is judged, and what polygraph makes of that. */
 enum { COPIES = 3 };
 
-enum iso_status app_order_init(struct app_order *order, struct iso_error *error)
+enum iso_status run_order_init(struct run_order *order, struct iso_error *error)
 {
     assert(order->options && order->pipeline && order->output);
     iso_history_init(&order->collected);
@@ -26,17 +26,17 @@ enum iso_status app_order_init(struct app_order *order, struct iso_error *error)
     if (order->options->no_session_order)
         return iso_error_set(error, ISO_BAD_INPUT,
                              "--no-session-order: where an order of the transactions is sought, ser has sessions");
-    return app_stream_initial(order->options, &order->collected, error);
+    return run_stream_initial(order->options, &order->collected, error);
 }
 
-void app_order_release(struct app_order *order)
+void run_order_release(struct run_order *order)
 {
     if (order->options)
         iso_history_release(&order->collected);
     order->options = NULL;
 }
 
-void app_order_archive(struct iso_archive *archive, struct app_order *order)
+void run_order_archive(struct iso_archive *archive, struct run_order *order)
 {
     ISO_ARCHIVE_VALUE(archive, order->full);
     if (!order->sought)
@@ -48,15 +48,15 @@ void app_order_archive(struct iso_archive *archive, struct app_order *order)
     iso_history_archive(archive, &order->collected);
 }
 
-void app_order_keep(struct app_order *order, const struct iso_history *block)
+void run_order_keep(struct run_order *order, const struct iso_history *block)
 {
-    uint64_t memory = app_stream_memory(order->options);
+    uint64_t memory = run_stream_memory(order->options);
     if (!order->sought || order->full)
         return;
-    app_kept_add(&order->collected, block, 0, block->transaction_count);
+    run_kept_add(&order->collected, block, 0, block->transaction_count);
     order->full = memory && COPIES * iso_history_size(&order->collected) > memory;
     if (order->full)
-        app_log_warning("--memory is used up: no more transactions are taken, and whether they have an order will be "
+        cli_log_warning("--memory is used up: no more transactions are taken, and whether they have an order will be "
                         "undecided");
 }
 
@@ -102,15 +102,15 @@ static uint64_t drop_maybe_before(struct iso_history *all)
 
 /* A finished copy: with --state what is collected is saved, and gone on with. `dropped`, unless NULL: that many reads
  * that may be of a time before the stream are left out. */
-static enum iso_status copy_all(struct app_order *order, struct iso_history *all, uint64_t *dropped,
+static enum iso_status copy_all(struct run_order *order, struct iso_history *all, uint64_t *dropped,
                                 struct iso_error *error)
 {
-    app_kept_add(all, &order->collected, 0, order->collected.transaction_count);
+    run_kept_add(all, &order->collected, 0, order->collected.transaction_count);
     if (dropped)
         *dropped = drop_maybe_before(all);
     order->unclear = iso_pipeline_drop_unclear(order->pipeline, all);
     iso_history_copy_initial(all, &order->collected);
-    app_kept_name_inputs(iso_pipeline_inputs(order->pipeline), all);
+    run_kept_name_inputs(iso_pipeline_inputs(order->pipeline), all);
     iso_history_drop_repeats(all); /* streams repeat themselves */
     if (iso_history_finish(all, error) == ISO_OK) {
         iso_pipeline_imply_queries(order->pipeline, all);
@@ -120,7 +120,7 @@ static enum iso_status copy_all(struct app_order *order, struct iso_history *all
 }
 
 /* What is not in the joined history may explain what is found in the rest. */
-static const char *missing_reason(const struct app_order *order)
+static const char *missing_reason(const struct run_order *order)
 {
     struct iso_pipeline_stats stats;
     iso_pipeline_stats(order->pipeline, &stats);
@@ -144,11 +144,11 @@ static void set_undecided(struct iso_polygraph_result *result, const char *reaso
     result->reason = reason;
 }
 
-static enum iso_status judge_order(struct app_order *order, const struct iso_history *all,
+static enum iso_status judge_order(struct run_order *order, const struct iso_history *all,
                                    struct iso_polygraph_result *result, struct iso_error *error)
 {
-    const struct app_stream_options *options = order->options;
-    struct iso_polygraph_options settings = app_stream_polygraph(options);
+    const struct run_stream_options *options = order->options;
+    struct iso_polygraph_options settings = run_stream_polygraph(options);
     const char *lack = missing_reason(order);
     settings.model = ISO_MODEL_SER;
     settings.versions_by_commit = true;
@@ -178,7 +178,7 @@ static uint64_t id_of(const char *text, size_t length)
     return id;
 }
 
-static void emit_order(const struct app_order *order, const char *object, size_t length, struct iso_error *error)
+static void emit_order(const struct run_order *order, const char *object, size_t length, struct iso_error *error)
 {
     struct iso_text line = {0};
     char id[32];
@@ -189,7 +189,7 @@ static void emit_order(const struct app_order *order, const char *object, size_t
     iso_reported_put_head(&line, &head);
     iso_text_put_bytes(&line, object + 1, length - 1);
     iso_text_put(&line, "\n");
-    app_output_emit(order->output, line.bytes, line.used, error);
+    run_output_emit(order->output, line.bytes, line.used, error);
     iso_text_release(&line);
 }
 
@@ -219,7 +219,7 @@ static void put_counts(const struct iso_polygraph_result *result, struct iso_pip
     iso_text_format(&outcome->counts, ",\"CYCLE\":%" PRIu64, result->cycles);
 }
 
-static void put_violations(const struct app_order *order, const struct iso_polygraph_report *report,
+static void put_violations(const struct run_order *order, const struct iso_polygraph_report *report,
                            struct iso_pipeline_order *outcome, struct iso_error *error)
 {
     for (uint32_t i = 0; i < iso_report_polygraph_listed(report); i++) {
@@ -231,7 +231,7 @@ static void put_violations(const struct app_order *order, const struct iso_polyg
 }
 
 /* What was found may rest on reads from before the stream: if it does, nothing is certain. */
-static enum iso_status seek_without_earlier(struct app_order *order, struct iso_history *all,
+static enum iso_status seek_without_earlier(struct run_order *order, struct iso_history *all,
                                             struct iso_polygraph_result *result, struct iso_error *error)
 {
     struct iso_history rest;
@@ -258,10 +258,10 @@ static enum iso_status seek_without_earlier(struct app_order *order, struct iso_
     return status;
 }
 
-static enum iso_status seek(struct app_order *order, struct iso_history *all, struct iso_polygraph_result *result,
+static enum iso_status seek(struct run_order *order, struct iso_history *all, struct iso_polygraph_result *result,
                             struct iso_error *error)
 {
-    const struct app_stream_options *options = order->options;
+    const struct run_stream_options *options = order->options;
     bool initial_known = options->initial || options->initial_file;
     if (copy_all(order, all, NULL, error) != ISO_OK || judge_order(order, all, result, error) != ISO_OK)
         return error->status;
@@ -269,7 +269,7 @@ static enum iso_status seek(struct app_order *order, struct iso_history *all, st
                                                                 : ISO_OK;
 }
 
-enum iso_status app_order_seek(struct app_order *order, struct iso_error *error)
+enum iso_status run_order_seek(struct run_order *order, struct iso_error *error)
 {
     struct iso_polygraph_result result;
     struct iso_history all;

@@ -13,10 +13,10 @@
 #include "run/options.h"
 #include "run/output.h"
 
-struct app_order {
-    const struct app_stream_options *options; /* NULL: not initialised, or released */
+struct run_order {
+    const struct run_stream_options *options; /* NULL: not initialised, or released */
     struct iso_pipeline *pipeline;
-    struct app_output *output; /* where what is found goes */
+    struct run_output *output; /* where what is found goes */
     bool sought;
     struct iso_history collected; /* in building */
     bool full;                    /* --memory is used up */
@@ -25,14 +25,14 @@ struct app_order {
 
 /* ISO_BAD_INPUT: the options cannot be judged so. */
 /* The members down to `sought` are set. */
-enum iso_status app_order_init(struct app_order *order, struct iso_error *error);
-void app_order_release(struct app_order *order);
+enum iso_status run_order_init(struct run_order *order, struct iso_error *error);
+void run_order_release(struct run_order *order);
 
 /* For --state. */
-void app_order_archive(struct iso_archive *archive, struct app_order *order);
+void run_order_archive(struct iso_archive *archive, struct run_order *order);
 
 /* All transactions of a block of the joined history. */
-void app_order_keep(struct app_order *order, const struct iso_history *block);
+void run_order_keep(struct run_order *order, const struct iso_history *block);
 
 /* Seeks, emits lines of what was found, and has the pipeline know. */
-enum iso_status app_order_seek(struct app_order *order, struct iso_error *error);
+enum iso_status run_order_seek(struct run_order *order, struct iso_error *error);

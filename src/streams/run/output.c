@@ -15,7 +15,7 @@ enum { FLUSH_SECONDS = 10 };
 /* ---- opening ---- */
 
 /* Lines go to the file's end; what it holds already stays. */
-static enum iso_status open_file(struct app_output *output, const char *path, struct iso_error *error)
+static enum iso_status open_file(struct run_output *output, const char *path, struct iso_error *error)
 {
     int descriptor = iso_own_open(path, O_WRONLY | O_CREAT | O_APPEND, error);
     if (descriptor < 0)
@@ -26,18 +26,18 @@ static enum iso_status open_file(struct app_output *output, const char *path, st
     return ISO_OK;
 }
 
-enum iso_status app_output_open(struct app_output *output, const struct app_stream_options *options,
+enum iso_status run_output_open(struct run_output *output, const struct run_stream_options *options,
                                 struct iso_output *standard, const struct iso_kafka_properties *properties,
                                 struct iso_error *error)
 {
     const char *out = options->out;
     bool to_file = out && !strncmp(out, "file:", 5) && out[5];
     bool to_topic = out && !strncmp(out, "kafka:", 6) && out[6];
-    *output = (struct app_output){
+    *output = (struct run_output){
         .standard = standard, .lines = standard, .in_words = options->brief, .only_in_words = options->brief && !out};
     if (out && !to_file && !to_topic)
         return iso_error_set(error, ISO_BAD_INPUT, "--out %s: expected kafka:TOPIC or file:PATH", out);
-    if (to_topic && app_source_reads(&options->sources, options->sources.count, out + 6, strlen(out + 6)))
+    if (to_topic && run_source_reads(&options->sources, options->sources.count, out + 6, strlen(out + 6)))
         return iso_error_set(error, ISO_BAD_INPUT, "--out %s: a --source reads this topic; verdicts need another", out);
     if (to_file)
         open_file(output, out + 5, error);
@@ -47,7 +47,7 @@ enum iso_status app_output_open(struct app_output *output, const struct app_stre
 }
 
 /* Also after an error: what had been judged until then has been emitted. */
-enum iso_status app_output_close(struct app_output *output, struct iso_error *error)
+enum iso_status run_output_close(struct run_output *output, struct iso_error *error)
 {
     struct iso_error flushing = {0};
     if (output->producer && !output->gave_up &&
@@ -71,7 +71,7 @@ static enum iso_status check_written(const struct iso_output *output, struct iso
 }
 
 /* The key is the verdict's id, so that all lines of one verdict come in order and a compacted topic keeps the last. */
-static enum iso_status send_to_topic(struct app_output *output, const char *line, size_t length,
+static enum iso_status send_to_topic(struct run_output *output, const char *line, size_t length,
                                      struct iso_error *error)
 {
     static const size_t id_place = sizeof "{\"id\":\"" - 1, id_length = 16;
@@ -85,7 +85,7 @@ static enum iso_status send_to_topic(struct app_output *output, const char *line
 }
 
 /* A verdict line in words, to standard output; one of polygraph's, which lists what it found, as it is. */
-static enum iso_status print_in_words(struct app_output *output, const char *line, size_t length,
+static enum iso_status print_in_words(struct run_output *output, const char *line, size_t length,
                                       struct iso_error *error)
 {
     struct iso_brief brief;
@@ -109,17 +109,17 @@ static bool is_unlisted(const char *line, size_t length)
     return length > place + sizeof state && !memcmp(line + place, state, sizeof state - 1);
 }
 
-void app_output_serve(struct app_output *output, const char *line, size_t length)
+void run_output_serve(struct run_output *output, const char *line, size_t length)
 {
     if (output->web && !is_unlisted(line, length))
         iso_web_add(output->web, line, length);
 }
 
-enum iso_status app_output_emit(struct app_output *output, const char *line, size_t length, struct iso_error *error)
+enum iso_status run_output_emit(struct run_output *output, const char *line, size_t length, struct iso_error *error)
 {
     size_t emitted = output->emitted ? output->emitted(output->context, line, length) : 0;
     assert(emitted <= length);
-    app_output_serve(output, line, length);
+    run_output_serve(output, line, length);
     if (emitted == length || (output->in_words && print_in_words(output, line, length, error) != ISO_OK))
         return error->status;
     if (output->only_in_words)
@@ -130,7 +130,7 @@ enum iso_status app_output_emit(struct app_output *output, const char *line, siz
     return check_written(output->lines, error);
 }
 
-void app_output_flush(struct app_output *output)
+void run_output_flush(struct run_output *output)
 {
     iso_output_flush(output->lines);
     if (output->in_words)

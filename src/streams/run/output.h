@@ -11,7 +11,7 @@
 #include "run/options.h"
 #include "web/web.h"
 
-struct app_output {
+struct run_output {
     struct iso_output *standard;         /* borrowed */
     struct iso_output *lines;            /* where lines go if not to a topic: standard output, or `file` */
     struct iso_output file;              /* --out file:PATH */
@@ -25,16 +25,16 @@ struct app_output {
 };
 
 /* Opens what --out names. Close in any case. */
-enum iso_status app_output_open(struct app_output *output, const struct app_stream_options *options,
+enum iso_status run_output_open(struct run_output *output, const struct run_stream_options *options,
                                 struct iso_output *standard, const struct iso_kafka_properties *properties,
                                 struct iso_error *error);
-enum iso_status app_output_close(struct app_output *output, struct iso_error *error);
+enum iso_status run_output_close(struct run_output *output, struct iso_error *error);
 
 /* A line of the verdict. */
-enum iso_status app_output_emit(struct app_output *output, const char *line, size_t length, struct iso_error *error);
+enum iso_status run_output_emit(struct run_output *output, const char *line, size_t length, struct iso_error *error);
 
 /* The same to the status server alone: with --json standard output is the object's. */
-void app_output_serve(struct app_output *output, const char *line, size_t length);
+void run_output_serve(struct run_output *output, const char *line, size_t length);
 
 /* Shows whoever reads the verdicts what was emitted until now. */
-void app_output_flush(struct app_output *output);
+void run_output_flush(struct run_output *output);

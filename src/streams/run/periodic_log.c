@@ -8,38 +8,38 @@
 /* The first line after the wait comes soon enough for somebody who has just started the run. */
 enum { WAITS_AFTER_MS = 10000, FIRST_AFTER_MS = 60000, THEN_EVERY_MS = 300000 };
 
-void app_periodic_log_init(struct app_periodic_log *log, int64_t now)
+void run_periodic_log_init(struct run_periodic_log *log, int64_t now)
 {
-    *log = (struct app_periodic_log){.started = now, .reported = now};
+    *log = (struct run_periodic_log){.started = now, .reported = now};
 }
 
-enum app_periodic_log_line app_periodic_log_due(struct app_periodic_log *log, uint64_t messages, int64_t now)
+enum run_periodic_log_line run_periodic_log_due(struct run_periodic_log *log, uint64_t messages, int64_t now)
 {
     int64_t patience = log->reported - log->started < FIRST_AFTER_MS ? FIRST_AFTER_MS : THEN_EVERY_MS;
     if (!messages && !log->waited && now - log->started >= WAITS_AFTER_MS) {
         log->waited = true;
-        return APP_PERIODIC_LOG_WAITS;
+        return RUN_PERIODIC_LOG_WAITS;
     }
-    return now - log->reported < patience ? APP_PERIODIC_LOG_NOTHING : APP_PERIODIC_LOG_PROGRESS;
+    return now - log->reported < patience ? RUN_PERIODIC_LOG_NOTHING : RUN_PERIODIC_LOG_PROGRESS;
 }
 
-void app_periodic_log_note(struct app_periodic_log *log, uint64_t messages, int64_t now)
+void run_periodic_log_note(struct run_periodic_log *log, uint64_t messages, int64_t now)
 {
     log->reported = now;
     log->messages = messages;
 }
 
-void app_periodic_log_topics(const char *const *topics, uint32_t count, uint32_t partitions, char *text, size_t size)
+void run_periodic_log_topics(const char *const *topics, uint32_t count, uint32_t partitions, char *text, size_t size)
 {
     char named[32];
-    snprintf(named, sizeof named, "%" PRIu32 " partition%s", partitions, app_plural(partitions));
+    snprintf(named, sizeof named, "%" PRIu32 " partition%s", partitions, cli_plural(partitions));
     if (count == 1)
         snprintf(text, size, "topic %.100s (%s)", topics[0], named);
     else
         snprintf(text, size, "%" PRIu32 " topics (%s)", count, named);
 }
 
-void app_periodic_log_progress(const struct app_periodic_log *log, const struct iso_pipeline_stats *stats,
+void run_periodic_log_progress(const struct run_periodic_log *log, const struct iso_pipeline_stats *stats,
                                uint64_t behind, int64_t now, char *text, size_t size)
 {
     double seconds = (double)(now - log->reported) / 1000;
@@ -48,8 +48,8 @@ void app_periodic_log_progress(const struct app_periodic_log *log, const struct 
     iso_pipeline_found_text(stats, 0, found);
     int used = snprintf(
         text, size, "%" PRIu64 " message%s so far (%.0f/s lately), %" PRIu64 " behind; %" PRIu64 " transaction%s, %s; ",
-        messages, app_plural(messages), seconds > 0 ? (double)fresh / seconds : 0, behind, stats->engine.transactions,
-        app_plural(stats->engine.transactions), found);
+        messages, cli_plural(messages), seconds > 0 ? (double)fresh / seconds : 0, behind, stats->engine.transactions,
+        cli_plural(stats->engine.transactions), found);
     if (used < 0 || (size_t)used >= size)
         return;
     if (stats->has_watermark)

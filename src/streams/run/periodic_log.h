@@ -11,23 +11,23 @@
 
 #include "pipeline/pipeline.h"
 
-enum app_periodic_log_line { APP_PERIODIC_LOG_NOTHING, APP_PERIODIC_LOG_WAITS, APP_PERIODIC_LOG_PROGRESS };
+enum run_periodic_log_line { RUN_PERIODIC_LOG_NOTHING, RUN_PERIODIC_LOG_WAITS, RUN_PERIODIC_LOG_PROGRESS };
 
-struct app_periodic_log {
+struct run_periodic_log {
     int64_t started, reported; /* the last line */
     uint64_t messages;         /* read by then */
     bool waited;               /* that was reported, which is once */
 };
 
-void app_periodic_log_init(struct app_periodic_log *log, int64_t now);
+void run_periodic_log_init(struct run_periodic_log *log, int64_t now);
 
 /* Which line is due, having read so many messages. The caller notes when it has reported progress. */
-enum app_periodic_log_line app_periodic_log_due(struct app_periodic_log *log, uint64_t messages, int64_t now);
-void app_periodic_log_note(struct app_periodic_log *log, uint64_t messages, int64_t now);
+enum run_periodic_log_line run_periodic_log_due(struct run_periodic_log *log, uint64_t messages, int64_t now);
+void run_periodic_log_note(struct run_periodic_log *log, uint64_t messages, int64_t now);
 
 /* "3 topics (12 partitions)"; one topic by its name. */
-void app_periodic_log_topics(const char *const *topics, uint32_t count, uint32_t partitions, char *text, size_t size);
+void run_periodic_log_topics(const char *const *topics, uint32_t count, uint32_t partitions, char *text, size_t size);
 
 /* The line of progress. */
-void app_periodic_log_progress(const struct app_periodic_log *log, const struct iso_pipeline_stats *stats,
+void run_periodic_log_progress(const struct run_periodic_log *log, const struct iso_pipeline_stats *stats,
                                uint64_t behind, int64_t now, char *text, size_t size);

@@ -20,7 +20,7 @@ static struct iso_capture_writer *open_one(const char *path, bool resumable, str
     return writer;
 }
 
-enum iso_status app_recording_open(struct app_recording *recording, const char *path, bool resumable,
+enum iso_status run_recording_open(struct run_recording *recording, const char *path, bool resumable,
                                    struct iso_error *error)
 {
     assert(!recording->messages && !recording->dead_letter);
@@ -33,7 +33,7 @@ enum iso_status app_recording_open(struct app_recording *recording, const char *
     return error->status;
 }
 
-void app_recording_close(struct app_recording *recording, struct iso_error *error)
+void run_recording_close(struct run_recording *recording, struct iso_error *error)
 {
     iso_capture_writer_close(recording->messages, error);
     iso_capture_writer_close(recording->dead_letter, error);
@@ -42,7 +42,7 @@ void app_recording_close(struct app_recording *recording, struct iso_error *erro
 
 /* ---- what goes into them ---- */
 
-enum iso_status app_recording_batch(struct app_recording *recording, const struct iso_message *messages, uint32_t count,
+enum iso_status run_recording_batch(struct run_recording *recording, const struct iso_message *messages, uint32_t count,
                                     struct iso_error *error)
 {
     assert(recording->messages);
@@ -52,19 +52,19 @@ enum iso_status app_recording_batch(struct app_recording *recording, const struc
 }
 
 /* Its senders do not decide how long the file becomes. */
-static bool has_room(struct app_recording *recording)
+static bool has_room(struct run_recording *recording)
 {
     uint64_t limit = recording->dead_letter_limit;
     if (!limit || iso_capture_written(recording->dead_letter) < limit)
         return true;
     if (!recording->unkept++)
-        app_log_warning("%s: has reached --dead-letter-limit, %" PRIu64
+        cli_log_warning("%s: has reached --dead-letter-limit, %" PRIu64
                         " bytes: from here on bad records are counted and not kept",
                         recording->dead_letter_path, limit);
     return false;
 }
 
-bool app_recording_keep(struct app_recording *recording, const struct iso_message *message, struct iso_error *error)
+bool run_recording_keep(struct run_recording *recording, const struct iso_message *message, struct iso_error *error)
 {
     assert(recording->dead_letter);
     if (!has_room(recording))
@@ -75,7 +75,7 @@ bool app_recording_keep(struct app_recording *recording, const struct iso_messag
     return false;
 }
 
-enum iso_status app_recording_flush(struct app_recording *recording, struct iso_error *error)
+enum iso_status run_recording_flush(struct run_recording *recording, struct iso_error *error)
 {
     struct iso_capture_writer *writers[BOTH] = {recording->messages, recording->dead_letter};
     for (int i = 0; i < BOTH && error->status == ISO_OK; i++)
@@ -86,7 +86,7 @@ enum iso_status app_recording_flush(struct app_recording *recording, struct iso_
 
 /* ---- with --state ---- */
 
-void app_recording_mark_archive(struct iso_archive *archive, struct app_recording_mark *mark)
+void run_recording_mark_archive(struct iso_archive *archive, struct run_recording_mark *mark)
 {
     struct iso_text *name = &mark->dead_letter_name;
     ISO_ARCHIVE_VALUE(archive, mark->record);
@@ -94,12 +94,12 @@ void app_recording_mark_archive(struct iso_archive *archive, struct app_recordin
     ISO_ARCHIVE_ANY(archive, "dead letter", ISO_ARCHIVE_HEAP, name->bytes, name->used, name->capacity);
 }
 
-void app_recording_mark_release(struct app_recording_mark *mark)
+void run_recording_mark_release(struct run_recording_mark *mark)
 {
     iso_text_release(&mark->dead_letter_name);
 }
 
-enum iso_status app_recording_settle(struct app_recording *recording, struct app_recording_mark *mark,
+enum iso_status run_recording_settle(struct run_recording *recording, struct run_recording_mark *mark,
                                      struct iso_error *error)
 {
     mark->dead_letter_name.used = 0;
@@ -112,7 +112,7 @@ enum iso_status app_recording_settle(struct app_recording *recording, struct app
     return error->status;
 }
 
-void app_recording_sync(struct app_recording *recording, struct iso_error *error)
+void run_recording_sync(struct run_recording *recording, struct iso_error *error)
 {
     struct iso_capture_writer *writers[BOTH] = {recording->messages, recording->dead_letter};
     for (int i = 0; i < BOTH && error->status == ISO_OK; i++)
@@ -121,14 +121,14 @@ void app_recording_sync(struct app_recording *recording, struct iso_error *error
 }
 
 /* Whether the mark is one of the file that dead letters go to now. */
-static bool is_marked(const struct app_recording_mark *mark, const char *dead_letter)
+static bool is_marked(const struct run_recording_mark *mark, const char *dead_letter)
 {
     const struct iso_text *name = &mark->dead_letter_name;
     return dead_letter && name->used == strlen(dead_letter) && !memcmp(name->bytes, dead_letter, name->used);
 }
 
-enum iso_status app_recording_resume(struct app_recording *recording, const char *path,
-                                     const struct app_recording_mark *mark, struct iso_error *error)
+enum iso_status run_recording_resume(struct run_recording *recording, const char *path,
+                                     const struct run_recording_mark *mark, struct iso_error *error)
 {
     const char *dead_letter = recording->dead_letter_path;
     if (path)
@@ -140,7 +140,7 @@ enum iso_status app_recording_resume(struct app_recording *recording, const char
     return error->status;
 }
 
-enum iso_status app_recording_cut(struct app_recording *recording, struct iso_error *error)
+enum iso_status run_recording_cut(struct run_recording *recording, struct iso_error *error)
 {
     struct iso_capture_writer *writers[BOTH] = {recording->messages, recording->dead_letter};
     for (int i = 0; i < BOTH && error->status == ISO_OK; i++)

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "capture/capture.h"
 
-struct app_recording {
+struct run_recording {
     struct iso_capture_writer *messages;    /* --record; NULL: not asked for, or not open yet */
     struct iso_capture_writer *dead_letter; /* likewise */
     const char *dead_letter_path;           /* or NULL */
@@ -23,36 +23,36 @@ struct app_recording {
 };
 
 /* New files. `path` NULL: no --record. `resumable`: they must be regular files. */
-enum iso_status app_recording_open(struct app_recording *recording, const char *path, bool resumable,
+enum iso_status run_recording_open(struct run_recording *recording, const char *path, bool resumable,
                                    struct iso_error *error);
-void app_recording_close(struct app_recording *recording, struct iso_error *error);
+void run_recording_close(struct run_recording *recording, struct iso_error *error);
 
 /* A batch as it was judged: how late a transaction is depends on what is judged with it. */
-enum iso_status app_recording_batch(struct app_recording *recording, const struct iso_message *messages, uint32_t count,
+enum iso_status run_recording_batch(struct run_recording *recording, const struct iso_message *messages, uint32_t count,
                                     struct iso_error *error);
 
 /* A record that was left out. False: the file has reached its limit, which is remarked on once, or fails, and then
  * `error` says how. */
-bool app_recording_keep(struct app_recording *recording, const struct iso_message *message, struct iso_error *error);
+bool run_recording_keep(struct run_recording *recording, const struct iso_message *message, struct iso_error *error);
 
-enum iso_status app_recording_flush(struct app_recording *recording, struct iso_error *error);
+enum iso_status run_recording_flush(struct run_recording *recording, struct iso_error *error);
 
 /* ---- with --state ---- */
 
-struct app_recording_mark {
+struct run_recording_mark {
     uint64_t record, dead_letter;     /* bytes of the files */
     struct iso_text dead_letter_name; /* of which that is: the option may change between runs */
 };
 
-void app_recording_mark_archive(struct iso_archive *archive, struct app_recording_mark *mark);
-void app_recording_mark_release(struct app_recording_mark *mark);
+void run_recording_mark_archive(struct iso_archive *archive, struct run_recording_mark *mark);
+void run_recording_mark_release(struct run_recording_mark *mark);
 
 /* Before a snapshot: how far they are, to go into it. In its child: to the device. */
-enum iso_status app_recording_settle(struct app_recording *recording, struct app_recording_mark *mark,
+enum iso_status run_recording_settle(struct run_recording *recording, struct run_recording_mark *mark,
                                      struct iso_error *error);
-void app_recording_sync(struct app_recording *recording, struct iso_error *error);
+void run_recording_sync(struct run_recording *recording, struct iso_error *error);
 
 /* A restart: opens them as they were at the mark. Once all was done again: they end here. */
-enum iso_status app_recording_resume(struct app_recording *recording, const char *path,
-                                     const struct app_recording_mark *mark, struct iso_error *error);
-enum iso_status app_recording_cut(struct app_recording *recording, struct iso_error *error);
+enum iso_status run_recording_resume(struct run_recording *recording, const char *path,
+                                     const struct run_recording_mark *mark, struct iso_error *error);
+enum iso_status run_recording_cut(struct run_recording *recording, struct iso_error *error);

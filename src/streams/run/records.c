@@ -6,7 +6,7 @@
 #include "cli/system.h"
 #include "native/read.h"
 
-void app_records_release(struct app_records *records)
+void run_records_release(struct run_records *records)
 {
     if (records->history)
         iso_history_release(records->history);
@@ -28,9 +28,9 @@ static void rename_inputs(struct iso_inputs *inputs, struct iso_history *history
             iso_origin(numbers[iso_origin_input(history->lost.origin)], iso_origin_offset(history->lost.origin));
 }
 
-enum iso_status app_records_read(struct app_records *records, struct iso_pipeline *pipeline, struct iso_error *error)
+enum iso_status run_records_read(struct run_records *records, struct iso_pipeline *pipeline, struct iso_error *error)
 {
-    const struct iso_read_options how = {.threads = app_processors()};
+    const struct iso_read_options how = {.threads = cli_processors()};
     if (!records->path || records->history)
         return ISO_OK;
     records->history = iso_allocate(sizeof *records->history);
@@ -41,10 +41,10 @@ enum iso_status app_records_read(struct app_records *records, struct iso_pipelin
     return error->status;
 }
 
-enum iso_status app_records_give(struct app_records *records, struct iso_pipeline *pipeline, struct iso_error *error)
+enum iso_status run_records_give(struct run_records *records, struct iso_pipeline *pipeline, struct iso_error *error)
 {
     if (records->history)
         iso_pipeline_records(pipeline, records->history, 0, error);
-    app_records_release(records);
+    run_records_release(records);
     return error->status;
 }

@@ -7,10 +7,10 @@
 #include "cli/log.h"
 
 /* Every partition of the file counts for the watermark from the start, as it did when it was live. */
-static enum iso_status declare_partitions_of(struct app_stream *stream, const char *path, struct iso_error *error)
+static enum iso_status declare_partitions_of(struct run_stream *stream, const char *path, struct iso_error *error)
 {
     struct iso_inputs *inputs = iso_pipeline_inputs(stream->pipeline);
-    const struct app_sources *sources = &stream->sources;
+    const struct run_sources *sources = &stream->sources;
     const struct iso_message *messages;
     uint32_t count;
     struct iso_capture_reader *reader = iso_capture_reader_new(path, inputs, error);
@@ -18,13 +18,13 @@ static enum iso_status declare_partitions_of(struct app_stream *stream, const ch
         ;
     iso_capture_reader_free(reader);
     for (uint32_t i = 0; i < inputs->count; i++)
-        if (app_sources_read(sources, inputs->list[i].topic))
+        if (run_sources_read(sources, inputs->list[i].topic))
             iso_pipeline_declare(stream->pipeline, i, 0);
     return error->status;
 }
 
 /* What a live run learned between its batches. */
-static void take_signs(struct app_stream *stream, const struct iso_capture_reader *reader, struct iso_error *error)
+static void take_signs(struct run_stream *stream, const struct iso_capture_reader *reader, struct iso_error *error)
 {
     const struct iso_capture_sign *signs;
     uint32_t count = iso_capture_signs(reader, &signs);
@@ -36,18 +36,18 @@ static void take_signs(struct app_stream *stream, const struct iso_capture_reade
 }
 
 /* What waits where the file is cut may have had its answer behind that. */
-static void note_cut(struct app_stream *stream, const struct iso_capture_reader *reader, const char *path)
+static void note_cut(struct run_stream *stream, const struct iso_capture_reader *reader, const char *path)
 {
     uint64_t lines;
     if (!iso_capture_is_cut(reader, &lines))
         return;
     stream->complete = false;
-    app_log("%s: ends inside a line: it is still being written, or its writer was killed; read up to line %" PRIu64
+    cli_log("%s: ends inside a line: it is still being written, or its writer was killed; read up to line %" PRIu64
             ", and what waits there stays undecided",
             iso_input_name(path), lines);
 }
 
-static enum iso_status feed_file(struct app_stream *stream, const char *path, struct iso_error *error)
+static enum iso_status feed_file(struct run_stream *stream, const char *path, struct iso_error *error)
 {
     const struct iso_message *messages;
     uint32_t count;
@@ -64,7 +64,7 @@ static enum iso_status feed_file(struct app_stream *stream, const char *path, st
     return error->status;
 }
 
-enum iso_status app_replay_files(struct app_stream *stream, const struct app_texts *files, struct iso_error *error)
+enum iso_status run_replay_files(struct run_stream *stream, const struct cli_texts *files, struct iso_error *error)
 {
     stream->complete = true;
     for (uint32_t i = 0; i < files->count && error->status == ISO_OK; i++)
@@ -77,21 +77,21 @@ enum iso_status app_replay_files(struct app_stream *stream, const struct app_tex
     return error->status;
 }
 
-enum iso_status app_replay_history(struct app_stream_options *options, struct iso_output *standard,
-                                   const struct app_texts *files, struct iso_history *history, struct iso_error *error)
+enum iso_status run_replay_history(struct run_stream_options *options, struct iso_output *standard,
+                                   const struct cli_texts *files, struct iso_history *history, struct iso_error *error)
 {
-    struct app_stream stream;
+    struct run_stream stream;
     options->keep = options->silent = true;
     options->pipeline.on_bad_record = ISO_BAD_SKIP; /* the verdict has said what it thinks of those */
-    enum iso_status status = app_stream_open(&stream, options, standard, false, true, error);
+    enum iso_status status = run_stream_open(&stream, options, standard, false, true, error);
     if (status == ISO_OK)
-        status = app_replay_files(&stream, files, error);
+        status = run_replay_files(&stream, files, error);
     if (status == ISO_OK)
-        status = app_kept_finish(&stream.kept, options, iso_pipeline_inputs(stream.pipeline), error);
+        status = run_kept_finish(&stream.kept, options, iso_pipeline_inputs(stream.pipeline), error);
     if (status == ISO_OK) {
         struct iso_history kept = *stream.kept.history;
         *stream.kept.history = *history;
         *history = kept;
     }
-    return app_stream_close(&stream, error) == ISO_OK ? status : error->status;
+    return run_stream_close(&stream, error) == ISO_OK ? status : error->status;
 }

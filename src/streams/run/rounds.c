@@ -17,26 +17,26 @@
 /* What is collected, its copy that is judged, and that copy's part stand in memory at once. */
 enum { COPIES = 3 };
 
-enum iso_status app_rounds_init(struct app_rounds *rounds, struct iso_error *error)
+enum iso_status run_rounds_init(struct run_rounds *rounds, struct iso_error *error)
 {
     assert(rounds->options && rounds->pipeline && rounds->output);
     iso_history_init(&rounds->collected);
-    return app_stream_initial(rounds->options, &rounds->collected, error);
+    return run_stream_initial(rounds->options, &rounds->collected, error);
 }
 
-void app_rounds_release(struct app_rounds *rounds)
+void run_rounds_release(struct run_rounds *rounds)
 {
     if (rounds->options)
         iso_history_release(&rounds->collected);
     rounds->options = NULL;
 }
 
-void app_rounds_archive(struct iso_archive *archive, struct app_rounds *rounds)
+void run_rounds_archive(struct iso_archive *archive, struct run_rounds *rounds)
 {
     uint32_t kind = rounds->kind;
     iso_archive_value(archive, "rounds", &kind, sizeof kind);
-    iso_archive_expect(archive, kind <= APP_ROUNDS_UNTIMED);
-    rounds->kind = (enum app_rounds_kind)kind;
+    iso_archive_expect(archive, kind <= RUN_ROUNDS_UNTIMED);
+    rounds->kind = (enum run_rounds_kind)kind;
     ISO_ARCHIVE_VALUE(archive, rounds->since);
     ISO_ARCHIVE_VALUE(archive, rounds->number);
     ISO_ARCHIVE_VALUE(archive, rounds->full);
@@ -47,9 +47,9 @@ void app_rounds_archive(struct iso_archive *archive, struct app_rounds *rounds)
     iso_history_archive(archive, &rounds->collected);
 }
 
-static enum iso_model model_of(const struct app_stream_options *options)
+static enum iso_model model_of(const struct run_stream_options *options)
 {
-    if (app_stream_level(options) == ISO_SER)
+    if (run_stream_level(options) == ISO_SER)
         return ISO_MODEL_SER;
     return options->no_session_order ? ISO_MODEL_ADYA_SI : ISO_MODEL_SI;
 }
@@ -77,7 +77,7 @@ static enum iso_status leave_out_open_reads(const struct iso_history *all, struc
 }
 
 /* A finished copy of what is collected, in an empty history. */
-static enum iso_status copy_all(struct app_rounds *rounds, bool is_final, struct iso_history *judged,
+static enum iso_status copy_all(struct run_rounds *rounds, bool is_final, struct iso_history *judged,
                                 struct iso_error *error)
 {
     struct iso_history all;
@@ -116,14 +116,14 @@ static bool lacks_transactions(const struct iso_join_stats *join)
 }
 
 /* Initialises `judged`. */
-static enum iso_status judge_collected(struct app_rounds *rounds, bool is_final, struct iso_history *judged,
+static enum iso_status judge_collected(struct run_rounds *rounds, bool is_final, struct iso_history *judged,
                                        struct iso_polygraph_result *result, struct iso_error *error)
 {
-    const struct app_stream_options *options = rounds->options;
-    struct iso_polygraph_options settings = app_stream_polygraph(options);
+    const struct run_stream_options *options = rounds->options;
+    struct iso_polygraph_options settings = run_stream_polygraph(options);
     struct iso_pipeline_stats stats;
     iso_history_init(judged);
-    if (app_stream_level(options) == ISO_SER && options->no_session_order)
+    if (run_stream_level(options) == ISO_SER && options->no_session_order)
         return iso_error_set(error, ISO_BAD_INPUT,
                              "--no-session-order: polygraph has snapshot isolation without it, not ser");
     if (copy_all(rounds, is_final, judged, error) != ISO_OK)
@@ -155,7 +155,7 @@ static enum iso_status print_line(const struct iso_polygraph_report *report, str
 {
     struct iso_output output;
     iso_output_to_text(&output, line);
-    iso_report_polygraph_json(&output, report, app_peak_memory());
+    iso_report_polygraph_json(&output, report, cli_peak_memory());
     return iso_output_close(&output, error);
 }
 
@@ -166,10 +166,10 @@ static unsigned id_of(enum iso_model model)
 }
 
 /* The id is that of the stream's question, so that a compacted topic keeps the last answer. */
-static enum iso_status emit_verdict(const struct app_rounds *rounds, bool is_final, const struct iso_history *judged,
+static enum iso_status emit_verdict(const struct run_rounds *rounds, bool is_final, const struct iso_history *judged,
                                     const struct iso_polygraph_result *result, struct iso_error *error)
 {
-    const struct app_stream_options *options = rounds->options;
+    const struct run_stream_options *options = rounds->options;
     struct iso_text line = {0};
     char members[96];
     struct iso_polygraph_report report = {.history = judged,
@@ -183,36 +183,36 @@ static enum iso_status emit_verdict(const struct app_rounds *rounds, bool is_fin
     if (print_line(&report, &line, error) == ISO_OK && rounds->kept->history)
         iso_text_put_bytes(&rounds->kept->verdict, line.bytes, line.used);
     else if (error->status == ISO_OK)
-        app_output_emit(rounds->output, line.bytes, line.used, error);
+        run_output_emit(rounds->output, line.bytes, line.used, error);
     iso_text_release(&line);
     return error->status;
 }
 
-static void log_verdict(const struct app_rounds *rounds, const struct iso_history *judged,
+static void log_verdict(const struct run_rounds *rounds, const struct iso_history *judged,
                         const struct iso_polygraph_result *result, double seconds)
 {
-    app_log("%s at %s: %" PRIu32 " transaction%s without timestamps, judged by polygraph in %.1f s%s%s",
+    cli_log("%s at %s: %" PRIu32 " transaction%s without timestamps, judged by polygraph in %.1f s%s%s",
             iso_outcome_name(result->outcome), iso_model_name(model_of(rounds->options)), judged->committed_count,
-            app_plural(judged->committed_count), seconds, result->reason ? "; reason: " : "",
+            cli_plural(judged->committed_count), seconds, result->reason ? "; reason: " : "",
             result->reason ? result->reason : "");
     if (iso_pipeline_lacks_stream(rounds->pipeline))
-        app_log("%s", APP_LACKS_STREAM);
+        cli_log("%s", RUN_LACKS_STREAM);
     if (rounds->open_reads)
-        app_log("%" PRIu64 " read%s not judged: %s for the transactions that wrote what they saw", rounds->open_reads,
+        cli_log("%" PRIu64 " read%s not judged: %s for the transactions that wrote what they saw", rounds->open_reads,
                 rounds->open_reads == 1 ? " was" : "s were", rounds->open_reads == 1 ? "it waits" : "they wait");
 }
 
-void app_rounds_log_stopped(const struct app_rounds *rounds)
+void run_rounds_log_stopped(const struct run_rounds *rounds)
 {
-    app_log("undecided at %s; reason: waiting: %" PRIu32
+    cli_log("undecided at %s; reason: waiting: %" PRIu32
             " transactions without timestamps for the end of the run, where polygraph judges them; started again "
             "with the same --state it continues",
             iso_model_name(model_of(rounds->options)), rounds->collected.transaction_count);
 }
 
-static void run_round(struct app_rounds *rounds, struct iso_error *error)
+static void run_round(struct run_rounds *rounds, struct iso_error *error)
 {
-    const struct app_stream_options *options = rounds->options;
+    const struct run_stream_options *options = rounds->options;
     struct iso_history judged;
     struct iso_polygraph_result result;
     iso_polygraph_result_init(&result);
@@ -224,11 +224,11 @@ static void run_round(struct app_rounds *rounds, struct iso_error *error)
     iso_history_release(&judged);
 }
 
-enum iso_status app_rounds_conclude(struct app_rounds *rounds, bool complete, double seconds, struct iso_error *error)
+enum iso_status run_rounds_conclude(struct run_rounds *rounds, bool complete, double seconds, struct iso_error *error)
 {
     struct iso_history judged;
     struct iso_polygraph_result result;
-    assert(rounds->kind == APP_ROUNDS_UNTIMED);
+    assert(rounds->kind == RUN_ROUNDS_UNTIMED);
     iso_polygraph_result_init(&result);
     rounds->number++;
     enum iso_status status = judge_collected(rounds, complete, &judged, &result, error);
@@ -247,7 +247,7 @@ enum iso_status app_rounds_conclude(struct app_rounds *rounds, bool complete, do
     return status;
 }
 
-const char *app_rounds_any_order(struct app_rounds *rounds)
+const char *run_rounds_any_order(struct run_rounds *rounds)
 {
     struct iso_history judged;
     struct iso_polygraph_result result;
@@ -264,64 +264,64 @@ const char *app_rounds_any_order(struct app_rounds *rounds)
 /* ---- collecting ---- */
 
 /* It is not reported as long as it is open whether polygraph has anything to judge. */
-static void warn_if_full(const struct app_rounds *rounds)
+static void warn_if_full(const struct run_rounds *rounds)
 {
-    bool wanted = rounds->kind == APP_ROUNDS_UNTIMED || rounds->options->any_order;
+    bool wanted = rounds->kind == RUN_ROUNDS_UNTIMED || rounds->options->any_order;
     if (rounds->full && wanted)
-        app_log_warning("--memory is used up: no more transactions are taken for polygraph, and its verdict will be "
+        cli_log_warning("--memory is used up: no more transactions are taken for polygraph, and its verdict will be "
                         "undecided");
 }
 
 /* Timestamps say so whatever became of their transaction; that there are none, only what was committed. */
-static void decide_kind(struct app_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count)
+static void decide_kind(struct run_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count)
 {
-    for (uint32_t t = first; t < first + count && rounds->kind == APP_ROUNDS_OPEN; t++) {
+    for (uint32_t t = first; t < first + count && rounds->kind == RUN_ROUNDS_OPEN; t++) {
         bool timed = block->flags[t] & (ISO_HAS_STS | ISO_HAS_CTS);
         if (!timed && iso_status_of(block, t) != ISO_COMMITTED)
             continue;
-        rounds->kind = timed || !rounds->enabled ? APP_ROUNDS_TIMED : APP_ROUNDS_UNTIMED;
+        rounds->kind = timed || !rounds->enabled ? RUN_ROUNDS_TIMED : RUN_ROUNDS_UNTIMED;
         if (!timed && !rounds->enabled)
-            app_log_warning("transactions without timestamps are for polygraph: --until-eof or --round N has it "
+            cli_log_warning("transactions without timestamps are for polygraph: --until-eof or --round N has it "
                             "judge them");
         warn_if_full(rounds);
     }
 }
 
-static void collect_transaction(struct app_rounds *rounds, const struct iso_history *block, uint32_t t)
+static void collect_transaction(struct run_rounds *rounds, const struct iso_history *block, uint32_t t)
 {
-    const struct app_stream_options *options = rounds->options;
+    const struct run_stream_options *options = rounds->options;
     if (rounds->full)
         return;
     iso_history_copy(&rounds->collected, block, t);
     rounds->since++;
-    uint64_t memory = app_stream_memory(options);
+    uint64_t memory = run_stream_memory(options);
     rounds->full = memory && COPIES * iso_history_size(&rounds->collected) > memory;
-    if (rounds->kind != APP_ROUNDS_OPEN)
+    if (rounds->kind != RUN_ROUNDS_OPEN)
         warn_if_full(rounds);
 }
 
-void app_rounds_keep(struct app_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count)
+void run_rounds_keep(struct run_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count)
 {
     for (uint32_t t = first; t < first + count; t++)
         collect_transaction(rounds, block, t);
 }
 
-bool app_rounds_take(struct app_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count,
+bool run_rounds_take(struct run_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count,
                      struct iso_error *error)
 {
-    const struct app_stream_options *options = rounds->options;
+    const struct run_stream_options *options = rounds->options;
     decide_kind(rounds, block, first, count);
-    bool untimed = rounds->kind == APP_ROUNDS_UNTIMED;
-    enum iso_level level = app_stream_level(options);
+    bool untimed = rounds->kind == RUN_ROUNDS_UNTIMED;
+    enum iso_level level = run_stream_level(options);
     if (untimed && level != ISO_SI && level != ISO_SER)
         iso_error_set(error, ISO_BAD_INPUT, "--level %s: these records have no timestamps, and it is judged by them",
                       iso_level_name(level));
-    for (uint32_t t = first; t < first + count && rounds->kind != APP_ROUNDS_TIMED; t++) {
+    for (uint32_t t = first; t < first + count && rounds->kind != RUN_ROUNDS_TIMED; t++) {
         collect_transaction(rounds, block, t);
         if (untimed && options->round && rounds->since >= options->round && !rounds->full)
             run_round(rounds, error);
     }
-    if (rounds->kind == APP_ROUNDS_TIMED && options->any_order)
-        app_rounds_keep(rounds, block, first, count);
+    if (rounds->kind == RUN_ROUNDS_TIMED && options->any_order)
+        run_rounds_keep(rounds, block, first, count);
     return untimed;
 }

@@ -17,19 +17,19 @@
 #include "run/options.h"
 #include "run/output.h"
 
-enum app_rounds_kind { APP_ROUNDS_OPEN, APP_ROUNDS_TIMED, APP_ROUNDS_UNTIMED };
+enum run_rounds_kind { RUN_ROUNDS_OPEN, RUN_ROUNDS_TIMED, RUN_ROUNDS_UNTIMED };
 
 /* What to do about no-stream. */
-#define APP_LACKS_STREAM                                                                                               \
+#define RUN_LACKS_STREAM                                                                                               \
     "what rows had before, and what was written, stands in the change stream: add its --source KIND:TOPIC,cells=true"
 
-struct app_rounds {
-    const struct app_stream_options *options; /* NULL: not initialised, or released */
+struct run_rounds {
+    const struct run_stream_options *options; /* NULL: not initialised, or released */
     struct iso_pipeline *pipeline;
-    struct app_output *output; /* where verdicts go, or, if there is one, */
-    struct app_kept *kept;     /* what keeps them */
+    struct run_output *output; /* where verdicts go, or, if there is one, */
+    struct run_kept *kept;     /* what keeps them */
     bool enabled;              /* there is an end, or are rounds, at which they can be judged */
-    enum app_rounds_kind kind;
+    enum run_rounds_kind kind;
     struct iso_history collected; /* in building */
     uint64_t since;               /* transactions since the last round */
     uint32_t number;              /* of rounds so far */
@@ -38,24 +38,24 @@ struct app_rounds {
 };
 
 /* The members down to `enabled` are set. */
-enum iso_status app_rounds_init(struct app_rounds *rounds, struct iso_error *error);
-void app_rounds_release(struct app_rounds *rounds);
+enum iso_status run_rounds_init(struct run_rounds *rounds, struct iso_error *error);
+void run_rounds_release(struct run_rounds *rounds);
 
 /* For --state: saves or restores (run/durable.h). */
-void app_rounds_archive(struct iso_archive *archive, struct app_rounds *rounds);
+void run_rounds_archive(struct iso_archive *archive, struct run_rounds *rounds);
 
 /* For the pipeline: takes transactions of a block. True: they are not the online engine's. */
-bool app_rounds_take(struct app_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count,
+bool run_rounds_take(struct run_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count,
                      struct iso_error *error);
 
 /* Keeps transactions of a block for --any-order. */
-void app_rounds_keep(struct app_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count);
+void run_rounds_keep(struct run_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count);
 
 /* The end of a stream without timestamps: judges, emits, sums up. `complete`: all has come that there is to come. */
-enum iso_status app_rounds_conclude(struct app_rounds *rounds, bool complete, double seconds, struct iso_error *error);
+enum iso_status run_rounds_conclude(struct run_rounds *rounds, bool complete, double seconds, struct iso_error *error);
 
 /* A run that is stopped and remembers: what it has not judged. */
-void app_rounds_log_stopped(const struct app_rounds *rounds);
+void run_rounds_log_stopped(const struct run_rounds *rounds);
 
 /* What polygraph says of all that has come: "holds", "violated", "undecided". */
-const char *app_rounds_any_order(struct app_rounds *rounds);
+const char *run_rounds_any_order(struct run_rounds *rounds);

@@ -63,7 +63,7 @@ static void on_alarm(int number)
     alarm(1);
 }
 
-volatile sig_atomic_t *app_catch_signals(uint64_t seconds, bool is_quiet)
+volatile sig_atomic_t *run_catch_signals(uint64_t seconds, bool is_quiet)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}, before;
     struct sigaction ticking = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
@@ -78,7 +78,7 @@ volatile sig_atomic_t *app_catch_signals(uint64_t seconds, bool is_quiet)
     return &stopped;
 }
 
-void app_signals_note_step(void)
+void run_signals_note_step(void)
 {
     waited = 0;
 }

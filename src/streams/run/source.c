@@ -82,7 +82,7 @@ static const char *const option_names[] = {"format", "registry",  "login",  "sch
 
 static enum iso_status unknown_option(const struct source *source, const char *option, struct iso_error *error)
 {
-    const char *nearest = app_nearest(option, option_names, sizeof option_names / sizeof *option_names);
+    const char *nearest = cli_nearest(option, option_names, sizeof option_names / sizeof *option_names);
     if (nearest)
         return iso_error_set(error, ISO_BAD_INPUT, "--source %s: no such option: %s; did you mean %s=?", source->shown,
                              option, nearest);
@@ -260,7 +260,7 @@ static enum iso_status read_schema(struct source *source, struct iso_error *erro
     return error->status;
 }
 
-static const struct iso_schema_provider *open_registry(struct app_sources *sources, const struct source *source,
+static const struct iso_schema_provider *open_registry(struct run_sources *sources, const struct source *source,
                                                        struct iso_error *error)
 {
     if (!source->registry)
@@ -287,14 +287,14 @@ static enum iso_status unknown_kind(const struct source *source, struct iso_erro
     const char *names[sizeof kinds / sizeof *kinds];
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         names[i] = kinds[i]->kind;
-    const char *nearest = app_nearest(source->kind, names, sizeof kinds / sizeof *kinds);
+    const char *nearest = cli_nearest(source->kind, names, sizeof kinds / sizeof *kinds);
     return iso_error_set(error, ISO_BAD_INPUT,
                          "--source %s:%s: expected a kind among history, debezium, dgraph, ticdc and yugabyte%s%s%s",
                          source->kind, source->topic, nearest ? "; did you mean " : "", nearest ? nearest : "",
                          nearest ? "?" : "");
 }
 
-static enum iso_status add_source(struct app_sources *sources, struct iso_pipeline *pipeline, struct source *source,
+static enum iso_status add_source(struct run_sources *sources, struct iso_pipeline *pipeline, struct source *source,
                                   struct iso_error *error)
 {
     const struct iso_decoder_class *class = find_kind(source->kind);
@@ -352,7 +352,7 @@ static bool is_one_feed(const struct source *one, const struct source *other)
 }
 
 /* Where one source says markers stand; what is weaker holds for all. */
-static void note_markers(struct app_source_survey *survey, const struct source *source)
+static void note_markers(struct run_source_survey *survey, const struct source *source)
 {
     if (!source->marker)
         return;
@@ -369,7 +369,7 @@ static const char *topic_of(const char *text, size_t *length)
     return colon ? colon + 1 : text;
 }
 
-static bool is_read(const struct app_texts *texts, uint32_t count, const char *topic, size_t length, bool prefixes)
+static bool is_read(const struct cli_texts *texts, uint32_t count, const char *topic, size_t length, bool prefixes)
 {
     for (uint32_t i = 0; i < count; i++) {
         size_t other_length;
@@ -383,16 +383,16 @@ static bool is_read(const struct app_texts *texts, uint32_t count, const char *t
     return false;
 }
 
-bool app_source_reads(const struct app_texts *texts, uint32_t count, const char *topic, size_t length)
+bool run_source_reads(const struct cli_texts *texts, uint32_t count, const char *topic, size_t length)
 {
     return is_read(texts, count, topic, length, true);
 }
 
-enum iso_status app_source_survey(const struct app_texts *texts, struct app_source_survey *survey,
+enum iso_status run_source_survey(const struct cli_texts *texts, struct run_source_survey *survey,
                                   struct iso_error *error)
 {
     struct source first = {0};
-    *survey = (struct app_source_survey){0};
+    *survey = (struct run_source_survey){0};
     for (uint32_t i = 0; i < texts->count && error->status == ISO_OK; i++) {
         struct source source = {0};
         const struct iso_decoder_class *class = NULL;
@@ -430,16 +430,16 @@ enum iso_status app_source_survey(const struct app_texts *texts, struct app_sour
     return error->status;
 }
 
-enum iso_wall app_source_wall(const struct app_texts *texts)
+enum iso_wall run_source_wall(const struct cli_texts *texts)
 {
-    struct app_source_survey survey;
+    struct run_source_survey survey;
     struct iso_error error = {.status = ISO_OK};
-    if (app_source_survey(texts, &survey, &error) != ISO_OK)
+    if (run_source_survey(texts, &survey, &error) != ISO_OK)
         return ISO_WALL_UNKNOWN;
     return iso_wall_of_source(survey.changes ? survey.changes : "history");
 }
 
-enum iso_status app_sources_add(struct app_sources *sources, struct iso_pipeline *pipeline, const char *text,
+enum iso_status run_sources_add(struct run_sources *sources, struct iso_pipeline *pipeline, const char *text,
                                 struct iso_error *error)
 {
     struct source source = {0};
@@ -450,7 +450,7 @@ enum iso_status app_sources_add(struct app_sources *sources, struct iso_pipeline
     return error->status;
 }
 
-bool app_sources_read(const struct app_sources *sources, const char *topic)
+bool run_sources_read(const struct run_sources *sources, const char *topic)
 {
     for (uint32_t i = 0; i < sources->topic_count; i++)
         if (!strcmp(sources->topics[i], topic))
@@ -461,7 +461,7 @@ bool app_sources_read(const struct app_sources *sources, const char *topic)
     return false;
 }
 
-void app_sources_release(struct app_sources *sources)
+void run_sources_release(struct run_sources *sources)
 {
     for (uint32_t i = 0; i < sources->prefix_count; i++)
         iso_free(sources->prefixes[i]);
@@ -472,5 +472,5 @@ void app_sources_release(struct app_sources *sources)
         iso_free(sources->topics[i]);
     iso_free(sources->registries);
     iso_free(sources->topics);
-    *sources = (struct app_sources){0};
+    *sources = (struct run_sources){0};
 }

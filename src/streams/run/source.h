@@ -7,7 +7,7 @@
 #include "pipeline/pipeline.h"
 
 /* What all sources together are. */
-struct app_source_survey {
+struct run_source_survey {
     const char *changes; /* kind of the change streams; NULL: none */
     bool history_topics;
     enum iso_join_markers markers;
@@ -15,17 +15,17 @@ struct app_source_survey {
 };
 
 /* Whether one of the first `count` sources reads the topic. */
-bool app_source_reads(const struct app_texts *texts, uint32_t count, const char *topic, size_t length);
+bool run_source_reads(const struct cli_texts *texts, uint32_t count, const char *topic, size_t length);
 
 /* ISO_BAD_INPUT if one cannot be read, or change streams are of several databases. */
-enum iso_status app_source_survey(const struct app_texts *texts, struct app_source_survey *survey,
+enum iso_status run_source_survey(const struct cli_texts *texts, struct run_source_survey *survey,
                                   struct iso_error *error);
 
 /* What the timestamps of these sources are. */
-enum iso_wall app_source_wall(const struct app_texts *texts);
+enum iso_wall run_source_wall(const struct cli_texts *texts);
 
 /* What is open for the sources of a run. */
-struct app_sources {
+struct run_sources {
     uint32_t topic_count;
     char **topics;
     uint32_t prefix_count;
@@ -35,9 +35,9 @@ struct app_sources {
 };
 
 /* Makes a source's decoder and routes its topic. */
-enum iso_status app_sources_add(struct app_sources *sources, struct iso_pipeline *pipeline, const char *text,
+enum iso_status run_sources_add(struct run_sources *sources, struct iso_pipeline *pipeline, const char *text,
                                 struct iso_error *error);
 /* Whether one of them is of the topic. */
-bool app_sources_read(const struct app_sources *sources, const char *topic);
+bool run_sources_read(const struct run_sources *sources, const char *topic);
 /* After the pipeline, whose decoders ask the registries. */
-void app_sources_release(struct app_sources *sources);
+void run_sources_release(struct run_sources *sources);

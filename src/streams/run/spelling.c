@@ -35,15 +35,15 @@ static const char *advice_for(const struct iso_pipeline_spelling *spelling)
     }
 }
 
-void app_log_spelling(const struct iso_pipeline_spelling *spelling)
+void run_log_spelling(const struct iso_pipeline_spelling *spelling)
 {
-    app_log_warning(
+    cli_log_warning(
         "%s: the stream has \"%s\" and %s \"%s\", which may be one value, so it is not judged (spelling): %s",
         spelling->column, spelling->stream, spelling->of_client ? "a client" : "again", spelling->other,
         advice_for(spelling));
 }
 
-void app_log_spellings(const struct iso_pipeline *pipeline)
+void run_log_spellings(const struct iso_pipeline *pipeline)
 {
     struct iso_text text = {0};
     uint64_t total = 0;
@@ -59,7 +59,7 @@ void app_log_spellings(const struct iso_pipeline *pipeline)
         iso_text_put(&text, ", ...");
     *iso_text_reserve(&text, 1) = 0;
     if (count)
-        app_log("%" PRIu64 " contradiction%s of values that may be one, in %" PRIu32 " column%s, %s not judged: %s",
-                total, app_plural(total), count, app_plural(count), total == 1 ? "was" : "were", text.bytes);
+        cli_log("%" PRIu64 " contradiction%s of values that may be one, in %" PRIu32 " column%s, %s not judged: %s",
+                total, cli_plural(total), count, cli_plural(count), total == 1 ? "was" : "were", text.bytes);
     iso_text_release(&text);
 }

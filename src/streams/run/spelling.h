@@ -4,7 +4,7 @@
 #include "pipeline/pipeline.h"
 
 /* The first time. */
-void app_log_spelling(const struct iso_pipeline_spelling *spelling);
+void run_log_spelling(const struct iso_pipeline_spelling *spelling);
 
 /* At the end: how often it was each. */
-void app_log_spellings(const struct iso_pipeline *pipeline);
+void run_log_spellings(const struct iso_pipeline *pipeline);

@@ -9,19 +9,19 @@
 #include "run/left_out.h"
 #include "run/status_private.h"
 
-static void put_count(struct app_status *status, enum iso_metric metric, uint64_t value)
+static void put_count(struct run_status *status, enum iso_metric metric, uint64_t value)
 {
     iso_metrics_count(&status->metrics, metric, NULL, NULL, value);
 }
 
 /* Below 0: there is nothing to report. */
-static void put_real(struct app_status *status, enum iso_metric metric, double value)
+static void put_real(struct run_status *status, enum iso_metric metric, double value)
 {
     if (value >= 0)
         iso_metrics_real(&status->metrics, metric, NULL, NULL, value);
 }
 
-static void put_intake(struct app_status *status)
+static void put_intake(struct run_status *status)
 {
     const struct iso_aion_stats *engine = &status->stats.engine;
     put_count(status, ISO_METRIC_MESSAGES, status->stats.messages);
@@ -29,16 +29,16 @@ static void put_intake(struct app_status *status)
     put_count(status, ISO_METRIC_BAD_RECORDS, status->stats.bad_records);
     put_count(status, ISO_METRIC_CONTRADICTIONS, status->stats.contradictions);
     put_count(status, ISO_METRIC_UNKEPT, status->stream->recording.unkept);
-    put_count(status, ISO_METRIC_UNSAID, app_log_dropped());
+    put_count(status, ISO_METRIC_UNSAID, cli_log_dropped());
     put_count(status, ISO_METRIC_UNROUTED, status->stats.unrouted);
     put_count(status, ISO_METRIC_TRANSACTIONS, engine->transactions);
     put_count(status, ISO_METRIC_REPEATS, engine->repeats);
     put_count(status, ISO_METRIC_LATE, engine->below_watermark);
 }
 
-static void put_books(struct app_status *status)
+static void put_books(struct run_status *status)
 {
-    const struct iso_books *books = &status->books.content;
+    const struct iso_accounting *books = &status->books.content;
     for (int unit = 0; unit < ISO_UNITS; unit++) {
         const char *name = iso_unit_name((enum iso_unit)unit);
         iso_metrics_count(&status->metrics, ISO_METRIC_BOOKS, name, "came", books->came[unit]);
@@ -50,12 +50,12 @@ static void put_books(struct app_status *status)
     put_count(status, ISO_METRIC_BOOKS_BALANCED, books->balanced);
 }
 
-static void put_waiting(struct app_status *status)
+static void put_waiting(struct run_status *status)
 {
-    struct app_waiting_class class;
-    for (unsigned i = 0; app_waiting_class(&status->books.content, i, &class); i++)
+    struct run_waiting_class class;
+    for (unsigned i = 0; run_waiting_class(&status->books.content, i, &class); i++)
         iso_metrics_count(&status->metrics, ISO_METRIC_WAITING, class.name, NULL, class.count);
-    for (unsigned i = 0; app_waiting_class(&status->books.content, i, &class); i++)
+    for (unsigned i = 0; run_waiting_class(&status->books.content, i, &class); i++)
         if (class.oldest.ms != UINT64_MAX)
             iso_metrics_real(&status->metrics, ISO_METRIC_WAITING_OLDEST, class.name, NULL,
                              (double)class.oldest.ms / 1000);
@@ -63,11 +63,11 @@ static void put_waiting(struct app_status *status)
     put_real(status, ISO_METRIC_UNSETTLED_BOUND, (double)status_unsettled_bound(status) / 1000);
 }
 
-static void put_uncovered(struct app_status *status)
+static void put_uncovered(struct run_status *status)
 {
     uint32_t tables;
-    struct iso_join_left_out *list = app_left_out(status->stream->pipeline, &tables);
-    for (uint32_t i = 0; i < tables && i < APP_TABLES_NAMED; i++) {
+    struct iso_join_left_out *list = run_left_out(status->stream->pipeline, &tables);
+    for (uint32_t i = 0; i < tables && i < RUN_TABLES_NAMED; i++) {
         char name[200];
         snprintf(name, sizeof name, "%.*s", list[i].length < 150 ? (int)list[i].length : 150, list[i].name);
         iso_metrics_count(&status->metrics, ISO_METRIC_UNCOVERED, name, NULL, list[i].operations);
@@ -75,7 +75,7 @@ static void put_uncovered(struct app_status *status)
     iso_free(list);
 }
 
-static void put_tables(struct app_status *status)
+static void put_tables(struct run_status *status)
 {
     if (!status->stats.has_join)
         return;
@@ -86,7 +86,7 @@ static void put_tables(struct app_status *status)
     put_count(status, ISO_METRIC_SNAPSHOT_GAPS, status->stats.join.gaps);
 }
 
-static void put_verdicts(struct app_status *status)
+static void put_verdicts(struct run_status *status)
 {
     struct iso_metrics *metrics = &status->metrics;
     const struct iso_aion_stats *engine = &status->stats.engine;
@@ -117,7 +117,7 @@ static void put_verdicts(struct app_status *status)
     put_real(status, ISO_METRIC_PROGRESS_TIME, (double)status->times.progressed / 1000);
 }
 
-static void put_silence(struct app_status *status)
+static void put_silence(struct run_status *status)
 {
     put_real(status, ISO_METRIC_CHANGES_TIME, status_last_message(status, true));
     put_real(status, ISO_METRIC_CLIENTS_TIME, status_last_message(status, false));
@@ -125,7 +125,7 @@ static void put_silence(struct app_status *status)
 }
 
 /* One metric of a partition; false: there is no such figure. */
-static bool partition_figure(const struct app_status *status, uint32_t index, enum iso_metric metric, uint64_t *value)
+static bool partition_figure(const struct run_status *status, uint32_t index, enum iso_metric metric, uint64_t *value)
 {
     const struct iso_kafka_partition *partition;
     iso_kafka_consumer_partitions(status->consumer, &partition);
@@ -145,7 +145,7 @@ static bool partition_figure(const struct app_status *status, uint32_t index, en
         *value = input.watermark;
         return input.has_watermark;
     case ISO_METRIC_AWAITED:
-        *value = input.holds_back && app_waiting_on_inputs(&status->books.content);
+        *value = input.holds_back && run_waiting_on_inputs(&status->books.content);
         return true;
     case ISO_METRIC_PARTITION_TIME:
         *value = index < status->places.count ? status->places.list[index].time / 1000 : 0;
@@ -156,7 +156,7 @@ static bool partition_figure(const struct app_status *status, uint32_t index, en
     }
 }
 
-static void put_partitions(struct app_status *status)
+static void put_partitions(struct run_status *status)
 {
     const struct iso_kafka_partition *partitions;
     uint32_t partition_count = iso_kafka_consumer_partitions(status->consumer, &partitions);
@@ -176,7 +176,7 @@ static void put_partitions(struct app_status *status)
 }
 
 /* Only where there is a store. */
-static void put_spill(struct app_status *status, const struct iso_aion_spilt *spilt)
+static void put_spill(struct run_status *status, const struct iso_aion_spilt *spilt)
 {
     if (!spilt->disk)
         return;
@@ -191,10 +191,10 @@ static void put_spill(struct app_status *status, const struct iso_aion_spilt *sp
     put_count(status, ISO_METRIC_SPILL_WRITTEN, spilt->written);
 }
 
-static void put_state(struct app_status *status)
+static void put_state(struct run_status *status)
 {
-    struct app_checkpoint_figures figures;
-    app_checkpoint_figures(status->durable, &figures);
+    struct run_checkpoint_figures figures;
+    run_checkpoint_figures(status->durable, &figures);
     put_real(status, ISO_METRIC_CHECKPOINT_INTERVAL, figures.checkpoint_interval);
     put_real(status, ISO_METRIC_CHECKPOINT_AGE, figures.checkpoint_age);
     put_real(status, ISO_METRIC_CHECKPOINT_DURATION, figures.checkpoint_took);
@@ -207,7 +207,7 @@ static void put_state(struct app_status *status)
     put_real(status, ISO_METRIC_SNAPSHOT_PAUSE, figures.longest_pause);
 }
 
-void status_fill_metrics(struct app_status *status, bool is_ready)
+void status_fill_metrics(struct run_status *status, bool is_ready)
 {
     iso_metrics_clear(&status->metrics);
     iso_metrics_count(&status->metrics, ISO_METRIC_BUILD_INFO, ISO_VERSION,
@@ -227,9 +227,9 @@ void status_fill_metrics(struct app_status *status, bool is_ready)
     put_count(status, ISO_METRIC_RETENTION, status->stream->options->pipeline.engine.retention);
     put_partitions(status);
     put_count(status, ISO_METRIC_MEMORY, status->stats.engine.bytes);
-    put_count(status, ISO_METRIC_MEMORY_IN_USE, app_memory_in_use());
-    if (app_stream_memory(status->stream->options)) {
-        put_count(status, ISO_METRIC_MEMORY_LIMIT, app_stream_memory(status->stream->options));
+    put_count(status, ISO_METRIC_MEMORY_IN_USE, cli_memory_in_use());
+    if (run_stream_memory(status->stream->options)) {
+        put_count(status, ISO_METRIC_MEMORY_LIMIT, run_stream_memory(status->stream->options));
         put_count(status, ISO_METRIC_MEMORY_NEEDED, iso_pipeline_memory_needed(status->stream->pipeline));
     }
     put_spill(status, &status->stats.engine.spilt);

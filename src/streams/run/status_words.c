@@ -10,11 +10,11 @@ enum { UNSETTLED_SLACK_MS = 30000, PARTITIONS_NAMED = 3 };
 
 /* The longest that nothing may become final while input comes, in milliseconds: what each thing that waits waits for at
  * most, one after the other. */
-uint64_t status_unsettled_bound(const struct app_status *status)
+uint64_t status_unsettled_bound(const struct run_status *status)
 {
-    const struct app_stream_options *options = status->stream->options;
+    const struct run_stream_options *options = status->stream->options;
     return options->pipeline.engine.finality_timeout_ms + options->pipeline.idle_timeout_ms +
-           (status->stream->joins ? app_stream_grace(options) : 0) + UNSETTLED_SLACK_MS;
+           (status->stream->joins ? run_stream_grace(options) : 0) + UNSETTLED_SLACK_MS;
 }
 
 static void put_seconds(struct iso_text *text, const char *before, uint64_t ms, const char *after)
@@ -23,7 +23,7 @@ static void put_seconds(struct iso_text *text, const char *before, uint64_t ms, 
 }
 
 /* The partitions that the rest waits for. */
-static void put_holders(const struct app_status *status, struct iso_text *text)
+static void put_holders(const struct run_status *status, struct iso_text *text)
 {
     const struct iso_kafka_partition *partitions;
     uint32_t partition_count = iso_kafka_consumer_partitions(status->consumer, &partitions), named = 0;
@@ -43,22 +43,22 @@ static void put_holders(const struct app_status *status, struct iso_text *text)
 }
 
 /* What waits, since when, and for whom, with a zero byte behind it; empty if nothing does. */
-void status_put_words(struct app_status *status)
+void status_put_words(struct run_status *status)
 {
     struct iso_text *text = &status->words;
-    uint64_t oldest = app_waiting_oldest(&status->books.content);
+    uint64_t oldest = run_waiting_oldest(&status->books.content);
     text->used = 0;
-    iso_books_waiting_text(&status->books.content, text);
+    iso_accounting_waiting_text(&status->books.content, text);
     if (oldest >= 1000)
         put_seconds(text, "; the oldest for ", oldest, " s");
-    if (app_waiting_on_inputs(&status->books.content))
+    if (run_waiting_on_inputs(&status->books.content))
         put_holders(status, text);
     if (text->used)
         iso_text_put_bytes(text, "", 1);
 }
 
 /* Where the oldest of them stands, or what it is called. */
-static void put_example(const struct app_status *status, const struct app_waiting_class *class, struct iso_text *text)
+static void put_example(const struct run_status *status, const struct run_waiting_class *class, struct iso_text *text)
 {
     char place[ISO_PIPELINE_LOCATION];
     const char *table = status->books.content.waiting.table;
@@ -74,13 +74,13 @@ static void put_example(const struct app_status *status, const struct app_waitin
     iso_text_format(text, ",\"seconds\":%.3f", (double)class->oldest.ms / 1000);
 }
 
-void status_put_waits(struct app_status *status)
+void status_put_waits(struct run_status *status)
 {
     struct iso_text *text = &status->waits;
-    struct app_waiting_class class;
+    struct run_waiting_class class;
     text->used = 0;
     iso_text_put(text, "[");
-    for (unsigned i = 0; app_waiting_class(&status->books.content, i, &class); i++) {
+    for (unsigned i = 0; run_waiting_class(&status->books.content, i, &class); i++) {
         if (!class.count)
             continue;
         iso_text_format(text, "%s{\"class\":\"%s\",\"count\":%" PRIu64 ",\"for\":\"%s\",\"final\":\"%s\"",
@@ -92,7 +92,7 @@ void status_put_waits(struct app_status *status)
 }
 
 /* What stands in the way beside brokers; NULL: nothing. */
-const char *status_find_trouble(const struct app_status *status, uint64_t now, char *text, size_t size)
+const char *status_find_trouble(const struct run_status *status, uint64_t now, char *text, size_t size)
 {
     uint64_t silent = now - status->waiting.changed_at, unsettled = status->waiting.unsettled;
     if (status->expect_messages && silent > status->expect_messages)
@@ -109,7 +109,7 @@ const char *status_find_trouble(const struct app_status *status, uint64_t now, c
 }
 
 /* The client library says what is wrong with a broker, but of one that is silent only after a minute. */
-const char *status_find_broker_trouble(const struct app_status *status, uint64_t silence, char *text, size_t size)
+const char *status_find_broker_trouble(const struct run_status *status, uint64_t silence, char *text, size_t size)
 {
     if (iso_kafka_consumer_trouble(status->consumer, text, size))
         return text;

@@ -23,20 +23,20 @@
 #include "run/rounds.h"
 #include "run/source.h"
 
-struct app_stream {
-    const struct app_stream_options *options;
+struct run_stream {
+    const struct run_stream_options *options;
     struct iso_pipeline *pipeline;
     struct iso_team *team;                  /* of the engine's shards */
     struct iso_kafka_properties properties; /* -X */
-    struct app_sources sources;
-    struct app_records records;     /* --history */
-    struct app_recording recording; /* --record, --dead-letter: open once it is known whether the run goes on */
-    struct app_output output;
-    struct app_remarks remarks;
-    struct app_rounds rounds;
-    struct app_order order;
-    struct app_kept kept;
-    struct app_joined joined; /* --to-history */
+    struct run_sources sources;
+    struct run_records records;     /* --history */
+    struct run_recording recording; /* --record, --dead-letter: open once it is known whether the run goes on */
+    struct run_output output;
+    struct run_remarks remarks;
+    struct run_rounds rounds;
+    struct run_order order;
+    struct run_kept kept;
+    struct run_joined joined; /* --to-history */
     bool joins;               /* there is a change stream */
     bool complete;            /* all has come that there is to come */
     uint64_t untaken;         /* verdict lines that their topic did not take in time */
@@ -45,9 +45,9 @@ struct app_stream {
 
 /* Opens sources, pipeline and output; `standard` is standard output. Close in any case; the stream stays where it is.
  * `deadlines`: of a live run; `ends`: it is known where it ends. */
-enum iso_status app_stream_open(struct app_stream *stream, const struct app_stream_options *options,
+enum iso_status run_stream_open(struct run_stream *stream, const struct run_stream_options *options,
                                 struct iso_output *standard, bool deadlines, bool ends, struct iso_error *error);
-enum iso_status app_stream_close(struct app_stream *stream, struct iso_error *error);
+enum iso_status run_stream_close(struct run_stream *stream, struct iso_error *error);
 
 /* What is known of the end: the summary, and the exit status of what was found. */
-enum iso_status app_stream_conclude(struct app_stream *stream, double seconds, struct iso_error *error);
+enum iso_status run_stream_conclude(struct run_stream *stream, double seconds, struct iso_error *error);

@@ -10,40 +10,40 @@
  */
 #pragma once
 
-#include "pipeline/books.h"
+#include "pipeline/accounting.h"
 
-enum app_waiting_kind { APP_WAITING_ROWS, APP_WAITING_RECORDS, APP_WAITING_READS, APP_WAITING_KINDS };
+enum run_waiting_kind { RUN_WAITING_ROWS, RUN_WAITING_RECORDS, RUN_WAITING_READS, RUN_WAITING_KINDS };
 
-struct app_waiting {
-    uint64_t progress[APP_WAITING_KINDS]; /* how far each kind has come */
-    uint64_t since[APP_WAITING_KINDS];    /* when it came there */
+struct run_waiting {
+    uint64_t progress[RUN_WAITING_KINDS]; /* how far each kind has come */
+    uint64_t since[RUN_WAITING_KINDS];    /* when it came there */
     uint64_t messages, input;             /* read so far; when the last of them was */
     uint64_t changes, changed_at;         /* offsets of the change streams, together; when they last moved */
     uint64_t unsettled;                   /* for how long input has come in vain */
 };
 
-void app_waiting_init(struct app_waiting *waiting, uint64_t now);
+void run_waiting_init(struct run_waiting *waiting, uint64_t now);
 
 /* The books were opened; `watermark` 0: there is none. */
-void app_waiting_look(struct app_waiting *waiting, const struct iso_books *books, uint64_t watermark, uint64_t messages,
-                      uint64_t now);
+void run_waiting_look(struct run_waiting *waiting, const struct iso_accounting *books, uint64_t watermark,
+                      uint64_t messages, uint64_t now);
 
 /* Change streams were read up to these offsets, added up. */
-void app_waiting_note_changes(struct app_waiting *waiting, uint64_t changes, uint64_t now);
+void run_waiting_note_changes(struct run_waiting *waiting, uint64_t changes, uint64_t now);
 
 /* An item of isochron_waiting: how many, the oldest of them (ms UINT64_MAX: not known), for what each waits, and when that
  * will be. */
-struct app_waiting_class {
+struct run_waiting_class {
     const char *name;
     uint64_t count;
-    struct iso_books_oldest oldest;
+    struct iso_accounting_oldest oldest;
     const char *what, *final;
 };
-bool app_waiting_class(const struct iso_books *books, unsigned number,
-                       struct app_waiting_class *class); /* false: no more */
+bool run_waiting_class(const struct iso_accounting *books, unsigned number,
+                       struct run_waiting_class *class); /* false: no more */
 
 /* How much of it waits for what inputs are to say. */
-uint64_t app_waiting_on_inputs(const struct iso_books *books);
+uint64_t run_waiting_on_inputs(const struct iso_accounting *books);
 
 /* The longest that any of that has waited. */
-uint64_t app_waiting_oldest(const struct iso_books *books);
+uint64_t run_waiting_oldest(const struct iso_accounting *books);

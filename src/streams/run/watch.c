@@ -36,15 +36,15 @@ enum { WAITING_PART = 6 };
 enum { AHEAD_MANY = 4096, BEHIND_FEW = 1024 };
 
 struct watcher {
-    const struct app_watch_options *options;
-    struct app_stream stream;
-    struct app_durable durable; /* open with --state */
+    const struct run_watch_options *options;
+    struct run_stream stream;
+    struct run_durable durable; /* open with --state */
     struct iso_kafka_consumer *consumer;
     struct iso_message *batch; /* of a restart: what is left of one that holds messages of before */
-    struct app_clock clock;
-    struct app_ends ends;
-    struct app_status status;
-    struct app_display display;
+    struct run_clock clock;
+    struct run_ends ends;
+    struct run_status status;
+    struct run_display display;
     volatile sig_atomic_t *stopped;
     uint64_t left;        /* messages to read */
     uint32_t declared;    /* partitions that the pipeline knows of */
@@ -56,28 +56,28 @@ struct watcher {
 };
 
 /* NULL: nothing is remembered. */
-static struct app_durable *durable_of(struct watcher *watcher)
+static struct run_durable *durable_of(struct watcher *watcher)
 {
-    return app_durable_is_open(&watcher->durable) ? &watcher->durable : NULL;
+    return run_durable_is_open(&watcher->durable) ? &watcher->durable : NULL;
 }
 
 /* ---- partitions ---- */
 
 static void declare_partitions(struct watcher *watcher, uint64_t now, struct iso_error *error)
 {
-    struct app_durable *durable = durable_of(watcher);
+    struct run_durable *durable = durable_of(watcher);
     const struct iso_kafka_partition *partitions;
     uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
     for (; watcher->declared < count && error->status == ISO_OK; watcher->declared++) {
         const struct iso_kafka_partition *partition = &partitions[watcher->declared];
-        if (durable && app_durable_has_declared(durable, partition->input))
+        if (durable && run_durable_has_declared(durable, partition->input))
             continue;
-        if (durable && app_durable_declare(durable, partition, now, error) != ISO_OK)
+        if (durable && run_durable_declare(durable, partition, now, error) != ISO_OK)
             return;
         iso_pipeline_declare(watcher->stream.pipeline, partition->input, now);
-        app_intake_declare(&watcher->stream, partition->topic, partition->partition, error);
+        run_intake_declare(&watcher->stream, partition->topic, partition->partition, error);
         if (watcher->reads && !partition->partition)
-            app_log("topic %s appeared: it is read from its beginning, and judged from here on", partition->topic);
+            cli_log("topic %s appeared: it is read from its beginning, and judged from here on", partition->topic);
     }
 }
 
@@ -113,32 +113,32 @@ static void flush_recording(struct watcher *watcher, int64_t now, struct iso_err
     if (now - watcher->flushed < FLUSH_MS || error->status != ISO_OK)
         return;
     watcher->flushed = now;
-    app_recording_flush(&watcher->stream.recording, error);
+    run_recording_flush(&watcher->stream.recording, error);
 }
 
 /* A batch's messages, without those that were read before a restart. */
 static enum iso_status leave_out_known(struct watcher *watcher, const struct iso_message **messages, uint32_t *count,
                                        struct iso_error *error)
 {
-    if (!watcher->batch || !app_durable_knows(&watcher->durable, *messages, *count))
+    if (!watcher->batch || !run_durable_knows(&watcher->durable, *messages, *count))
         return ISO_OK;
     watcher->batch = iso_reallocate(watcher->batch, *count * sizeof *watcher->batch);
     memcpy(watcher->batch, *messages, *count * sizeof *watcher->batch);
     *messages = watcher->batch;
-    return app_durable_compare(&watcher->durable, watcher->batch, count, error);
+    return run_durable_compare(&watcher->durable, watcher->batch, count, error);
 }
 
 /* A batch that is in the journal, if there is one. */
 static enum iso_status take_batch(struct watcher *watcher, const struct iso_message *messages, uint32_t count,
                                   uint64_t time, struct iso_error *error)
 {
-    struct app_durable *durable = durable_of(watcher);
+    struct run_durable *durable = durable_of(watcher);
     count = count < watcher->left ? count : (uint32_t)watcher->left;
     watcher->left -= count;
     if (durable && error->status == ISO_OK)
-        app_durable_step(durable, messages, count, time, error);
+        run_durable_step(durable, messages, count, time, error);
     if (count && error->status == ISO_OK)
-        app_intake_feed(&watcher->stream, messages, count, time, error);
+        run_intake_feed(&watcher->stream, messages, count, time, error);
     ISO_FAULT(iso_fault_point(count ? "after-feed" : "after-idle-step"));
     return error->status;
 }
@@ -146,16 +146,16 @@ static enum iso_status take_batch(struct watcher *watcher, const struct iso_mess
 /* Once, when the process is above --memory and nothing is left that could go to the store. */
 static void report_memory(struct watcher *watcher)
 {
-    uint64_t limit = app_stream_memory(watcher->stream.options),
+    uint64_t limit = run_stream_memory(watcher->stream.options),
              needed = iso_pipeline_memory_needed(watcher->stream.pipeline);
     if (watcher->reported_memory || needed <= limit)
         return;
-    uint64_t in_use = app_memory_in_use();
+    uint64_t in_use = cli_memory_in_use();
     if (in_use <= limit + limit / 100 * ABOVE_PERCENT)
         return;
     needed = needed > in_use ? needed : in_use; /* it has grown since the engine looked */
     watcher->reported_memory = true;
-    app_log_warning("--memory %" PRIu64 " is not enough: the process has %" PRIu64
+    cli_log_warning("--memory %" PRIu64 " is not enough: the process has %" PRIu64
                     " bytes, and everything possible went to the spill file. Input at this rate and with this "
                     "retention needs %" PRIu64 " at least, or a smaller --retention",
                     limit, in_use, needed);
@@ -164,27 +164,27 @@ static void report_memory(struct watcher *watcher)
 /* Has those who look on see how far it is. */
 static void show_how_far(struct watcher *watcher, int64_t now)
 {
-    const struct app_clock *clock = &watcher->clock;
-    app_display_update(&watcher->display, &watcher->stream, watcher->consumer, clock->silent_since, now);
+    const struct run_clock *clock = &watcher->clock;
+    run_display_update(&watcher->display, &watcher->stream, watcher->consumer, clock->silent_since, now);
     report_memory(watcher);
-    app_status_publish(&watcher->status, app_clock_silence(clock, now), (uint64_t)now);
+    run_status_publish(&watcher->status, run_clock_silence(clock, now), (uint64_t)now);
 }
 
 /* What is due between two batches, at the time of the first. */
 static void work_between_batches(struct watcher *watcher, uint64_t time, int64_t now, struct iso_error *error)
 {
-    struct app_stream *stream = &watcher->stream;
+    struct run_stream *stream = &watcher->stream;
     struct iso_kafka_producer *producer = stream->output.producer;
     if (error->status == ISO_OK)
         iso_pipeline_tick(stream->pipeline, time, error);
     if (error->status == ISO_OK)
-        app_ends_report(&watcher->ends, stream, durable_of(watcher), watcher->consumer, time, error);
+        run_ends_report(&watcher->ends, stream, durable_of(watcher), watcher->consumer, time, error);
     if (producer && error->status == ISO_OK) {
         iso_kafka_producer_poll(producer, error);
         iso_kafka_consumer_backlog(watcher->consumer, iso_kafka_producer_waiting(producer));
     }
     if (durable_of(watcher) && error->status == ISO_OK)
-        app_checkpoint_after_batch(&watcher->durable, (uint64_t)now, error);
+        run_checkpoint_after_batch(&watcher->durable, (uint64_t)now, error);
 }
 
 static enum iso_status feed_step(struct watcher *watcher, struct iso_error *error)
@@ -194,7 +194,7 @@ static enum iso_status feed_step(struct watcher *watcher, struct iso_error *erro
     struct iso_error polling = {0};
     iso_kafka_consumer_poll(watcher->consumer, POLL_MS, &messages, &count, &polling);
     int64_t now = iso_kafka_now();
-    uint64_t time = app_clock_time(&watcher->clock, watcher->consumer, now);
+    uint64_t time = run_clock_time(&watcher->clock, watcher->consumer, now);
     if (watcher->clock.jumped)
         watcher->flushed = watcher->display.updated = 0; /* what the clock says to do is due now */
     declare_partitions(watcher, time, error);
@@ -202,7 +202,7 @@ static enum iso_status feed_step(struct watcher *watcher, struct iso_error *erro
     take_batch(watcher, messages, count, time, error);
     align_partitions(watcher);
     flush_recording(watcher, now, error);
-    app_remarks_sum_up(&watcher->stream.remarks);
+    run_remarks_sum_up(&watcher->stream.remarks);
     /* What came before the consumer failed has been judged. */
     if (polling.status != ISO_OK && error->status == ISO_OK)
         iso_error_set(error, polling.status, "%s", polling.text);
@@ -210,9 +210,9 @@ static enum iso_status feed_step(struct watcher *watcher, struct iso_error *erro
     if (count)
         watcher->came = iso_kafka_now();
     else
-        app_output_flush(&watcher->stream.output); /* caught up: whoever reads the verdicts is to see them */
+        run_output_flush(&watcher->stream.output); /* caught up: whoever reads the verdicts is to see them */
     show_how_far(watcher, now);
-    app_signals_note_step();
+    run_signals_note_step();
     return error->status;
 }
 
@@ -229,7 +229,7 @@ static bool is_given_up(const struct watcher *watcher)
 {
     if (iso_kafka_now() - watcher->came < (int64_t)watcher->options->shutdown_timeout)
         return false;
-    app_log_warning(
+    cli_log_warning(
         "--drain: no broker gave anything for as long as --shutdown-timeout: what still waits stays undecided");
     return true;
 }
@@ -246,7 +246,7 @@ static bool is_stopped(struct watcher *watcher)
     watcher->came = iso_kafka_now();
     if (iso_kafka_consumer_stop_at_ends(watcher->consumer, &error) == ISO_OK)
         return false;
-    app_log_warning("--drain: %s", error.text);
+    cli_log_warning("--drain: %s", error.text);
     return true;
 }
 
@@ -259,17 +259,17 @@ static bool is_over(const struct watcher *watcher)
 /* The end of the input, if it did not come before a restart. */
 static void end_input(struct watcher *watcher, struct iso_error *error)
 {
-    struct app_durable *durable = durable_of(watcher);
+    struct run_durable *durable = durable_of(watcher);
     if (is_over(watcher))
         return;
-    uint64_t time = app_clock_time(&watcher->clock, watcher->consumer, iso_kafka_now());
-    if (!durable || app_durable_finish(durable, time, error) == ISO_OK)
+    uint64_t time = run_clock_time(&watcher->clock, watcher->consumer, iso_kafka_now());
+    if (!durable || run_durable_finish(durable, time, error) == ISO_OK)
         iso_pipeline_end(watcher->stream.pipeline, time, error);
     ISO_FAULT(iso_fault_point("after-end"));
 }
 
 /* --shutdown-timeout in whole seconds, as alarms count. */
-static unsigned patience_of(const struct app_watch_options *options)
+static unsigned patience_of(const struct run_watch_options *options)
 {
     return (unsigned)((options->shutdown_timeout + 999) / 1000);
 }
@@ -277,7 +277,7 @@ static unsigned patience_of(const struct app_watch_options *options)
 /* Whether the topic of --out has all lines; what it does not take in time waits for it. */
 static bool hand_over(struct watcher *watcher)
 {
-    struct app_stream *stream = &watcher->stream;
+    struct run_stream *stream = &watcher->stream;
     struct iso_kafka_producer *producer = stream->output.producer;
     struct iso_error late = ISO_NO_ERROR;
     if (!producer || !*watcher->stopped ||
@@ -292,20 +292,20 @@ static bool hand_over(struct watcher *watcher)
  * its end may emit something more. */
 static enum iso_status conclude_run(struct watcher *watcher, double seconds, struct iso_error *error)
 {
-    struct app_stream *stream = &watcher->stream;
-    struct app_durable *durable = watcher->durable.catching_up ? NULL : durable_of(watcher);
+    struct run_stream *stream = &watcher->stream;
+    struct run_durable *durable = watcher->durable.catching_up ? NULL : durable_of(watcher);
     unsigned patience = patience_of(watcher->options);
     enum iso_status outcome = ISO_OK;
     iso_pipeline_clock(stream->pipeline, (uint64_t)time(NULL) * 1000);
     if (!hand_over(watcher))
         durable = NULL; /* a restart hands over the rest */
-    app_signals_note_step();
+    run_signals_note_step();
     if (error->status == ISO_OK && durable && !stream->complete)
-        app_checkpoint_last(durable, patience, error);
+        run_checkpoint_last(durable, patience, error);
     if (error->status == ISO_OK)
-        outcome = app_stream_conclude(stream, seconds, error);
+        outcome = run_stream_conclude(stream, seconds, error);
     if (error->status == ISO_OK && durable && stream->complete)
-        app_checkpoint_last(durable, patience, error);
+        run_checkpoint_last(durable, patience, error);
     return error->status == ISO_OK ? outcome : error->status;
 }
 
@@ -315,15 +315,15 @@ static enum iso_status conclude_run(struct watcher *watcher, double seconds, str
 static enum iso_status go_on(struct watcher *watcher, struct iso_kafka_consumer_options *settings,
                              struct iso_kafka_position **positions, struct iso_error *error)
 {
-    struct app_durable *durable = &watcher->durable;
-    if (app_durable_find_delivered(durable, error) != ISO_OK ||
-        app_durable_resume_recording(durable, error) != ISO_OK ||
-        app_catch_up(durable, settings, watcher->stopped, error) != ISO_OK || durable->catching_up ||
-        app_durable_resume(durable, error) != ISO_OK || durable->finished)
+    struct run_durable *durable = &watcher->durable;
+    if (run_durable_find_delivered(durable, error) != ISO_OK ||
+        run_durable_resume_recording(durable, error) != ISO_OK ||
+        run_catch_up(durable, settings, watcher->stopped, error) != ISO_OK || durable->catching_up ||
+        run_durable_resume(durable, error) != ISO_OK || durable->finished)
         return error->status;
-    settings->positions = *positions = app_durable_positions(durable, &settings->position_count);
+    settings->positions = *positions = run_durable_positions(durable, &settings->position_count);
     settings->start = ISO_KAFKA_POSITIONS;
-    app_clock_resume(&watcher->clock, durable->progress.time, iso_kafka_now());
+    run_clock_resume(&watcher->clock, durable->progress.time, iso_kafka_now());
     watcher->batch = iso_allocate(1);
     return ISO_OK;
 }
@@ -331,23 +331,23 @@ static enum iso_status go_on(struct watcher *watcher, struct iso_kafka_consumer_
 /* A consumer that has been opened: what is known of its partitions, and what is written down beside them. */
 static void begin_reading(struct watcher *watcher, bool is_new, struct iso_error *error)
 {
-    struct app_durable *durable = durable_of(watcher);
+    struct run_durable *durable = durable_of(watcher);
     const struct iso_kafka_partition *partitions;
     uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
     if (is_new || !durable)
         note_beginnings(watcher); /* a restart knows what came before */
     if (is_new)
-        app_durable_begin(durable, partitions, count, (uint64_t)watcher->clock.looked, error);
+        run_durable_begin(durable, partitions, count, (uint64_t)watcher->clock.looked, error);
     if (durable && error->status == ISO_OK)
-        app_durable_give_records(durable, error);
+        run_durable_give_records(durable, error);
     if (!durable && error->status == ISO_OK)
-        app_recording_open(&watcher->stream.recording, watcher->options->durable.record, false, error);
+        run_recording_open(&watcher->stream.recording, watcher->options->durable.record, false, error);
 }
 
 static enum iso_status open_consumer(struct watcher *watcher, struct iso_error *error)
 {
-    const struct app_watch_options *options = watcher->options;
-    struct app_stream *stream = &watcher->stream;
+    const struct run_watch_options *options = watcher->options;
+    struct run_stream *stream = &watcher->stream;
     struct iso_kafka_position *positions = NULL;
     struct iso_kafka_consumer_options settings = {
         .properties = &stream->properties,
@@ -359,15 +359,15 @@ static enum iso_status open_consumer(struct watcher *watcher, struct iso_error *
         .wait_for_topics = options->wait_for_topics,
         .high_water = WAITING_HIGH,
         .low_water = WAITING_LOW,
-        .memory = app_stream_memory(&options->stream) / WAITING_PART,
+        .memory = run_stream_memory(&options->stream) / WAITING_PART,
     };
-    if (app_consume_from(options->from, &settings, error) != ISO_OK)
+    if (run_consume_from(options->from, &settings, error) != ISO_OK)
         return error->status;
-    if (options->durable.state && app_durable_open(&watcher->durable, stream, &options->durable, error) != ISO_OK)
+    if (options->durable.state && run_durable_open(&watcher->durable, stream, &options->durable, error) != ISO_OK)
         return error->status;
     bool is_new = options->durable.state && iso_store_is_new(watcher->durable.store);
     if (is_new &&
-        app_records_read(&stream->records, stream->pipeline, error) != ISO_OK) /* its file is the first input */
+        run_records_read(&stream->records, stream->pipeline, error) != ISO_OK) /* its file is the first input */
         return error->status;
     if (options->durable.state && !is_new)
         go_on(watcher, &settings, &positions, error);
@@ -387,8 +387,8 @@ static void show_standing(void *web, const char *line, size_t length)
 
 static enum iso_status open_status(struct watcher *watcher, struct iso_error *error)
 {
-    const struct app_watch_options *options = watcher->options;
-    struct app_stream *stream = &watcher->stream;
+    const struct run_watch_options *options = watcher->options;
+    struct run_stream *stream = &watcher->stream;
     struct iso_web_options server = {.listen = options->listen,
                                      .token_file = options->listen_token,
                                      .names = options->listen_names.items,
@@ -396,12 +396,12 @@ static enum iso_status open_status(struct watcher *watcher, struct iso_error *er
     if (options->expect_messages && !stream->joins)
         return iso_error_set(error, ISO_BAD_INPUT,
                              "--expect-messages: clients may be silent: expected a change stream among the sources");
-    watcher->status = (struct app_status){.stream = stream,
+    watcher->status = (struct run_status){.stream = stream,
                                           .durable = durable_of(watcher),
                                           .consumer = watcher->consumer,
                                           .expect_messages = options->expect_messages};
     if (watcher->consumer)
-        app_status_open(&watcher->status, server, error);
+        run_status_open(&watcher->status, server, error);
     stream->output.web = watcher->status.web;
     if (stream->output.web && durable_of(watcher))
         iso_pipeline_standing(stream->pipeline, show_standing, stream->output.web);
@@ -412,29 +412,29 @@ static enum iso_status open_status(struct watcher *watcher, struct iso_error *er
 
 static void catch_signals(struct watcher *watcher)
 {
-    watcher->stopped = app_catch_signals(patience_of(watcher->options), watcher->options->stream.quiet);
+    watcher->stopped = run_catch_signals(patience_of(watcher->options), watcher->options->stream.quiet);
 }
 
 /* Opening takes none of the pipeline's time. */
 static void start_run(struct watcher *watcher, struct iso_error *error)
 {
-    const struct app_watch_options *options = watcher->options;
+    const struct run_watch_options *options = watcher->options;
     uint64_t read = watcher->durable.progress.messages;
     int64_t now = iso_kafka_now();
     watcher->left = options->messages ? options->messages : UINT64_MAX;
     watcher->left -= read < watcher->left ? read : watcher->left;
-    app_clock_skip(&watcher->clock, now);
-    app_display_init(&watcher->display, app_log_can_draw() && !options->stream.quiet, now);
+    run_clock_skip(&watcher->clock, now);
+    run_display_init(&watcher->display, cli_log_can_draw() && !options->stream.quiet, now);
     if (watcher->consumer)
-        declare_partitions(watcher, app_clock_time(&watcher->clock, watcher->consumer, now), error);
+        declare_partitions(watcher, run_clock_time(&watcher->clock, watcher->consumer, now), error);
     watcher->reads = true;
 }
 
 static enum iso_status watch_topics(struct watcher *watcher, struct iso_error *error)
 {
-    struct app_stream *stream = &watcher->stream;
-    double started = app_seconds();
-    app_clock_init(&watcher->clock, iso_kafka_now());
+    struct run_stream *stream = &watcher->stream;
+    double started = cli_seconds();
+    run_clock_init(&watcher->clock, iso_kafka_now());
     if (watcher->options->durable.state)
         catch_signals(watcher);
     if (open_consumer(watcher, error) != ISO_OK || open_status(watcher, error) != ISO_OK)
@@ -444,27 +444,27 @@ static enum iso_status watch_topics(struct watcher *watcher, struct iso_error *e
     start_run(watcher, error);
     while (error->status == ISO_OK && !is_finished(watcher) && !is_stopped(watcher))
         feed_step(watcher, error);
-    app_display_end(&watcher->display);
+    run_display_end(&watcher->display);
     stream->complete = is_finished(watcher);
     if (error->status == ISO_OK && stream->complete)
         end_input(watcher, error);
-    return conclude_run(watcher, app_seconds() - started, error);
+    return conclude_run(watcher, cli_seconds() - started, error);
 }
 
-enum iso_status app_watch_run(const struct app_watch_options *options, struct iso_output *standard,
+enum iso_status run_watch_run(const struct run_watch_options *options, struct iso_output *standard,
                               struct iso_error *error)
 {
     struct watcher watcher = {.options = options};
     /* At the ends all is judged: a record that seems to be late is judged there, too. */
-    watcher.ends.ends_alone = options->until_eof && options->stream.grace == APP_GRACE_NOT_GIVEN;
-    enum iso_status status = app_stream_open(&watcher.stream, &options->stream, standard, true,
+    watcher.ends.ends_alone = options->until_eof && options->stream.grace == RUN_GRACE_NOT_GIVEN;
+    enum iso_status status = run_stream_open(&watcher.stream, &options->stream, standard, true,
                                              options->until_eof || options->messages || options->drain, error);
     if (status == ISO_OK)
         status = watch_topics(&watcher, error);
-    app_status_close(&watcher.status);
-    app_durable_close(&watcher.durable);
+    run_status_close(&watcher.status);
+    run_durable_close(&watcher.durable);
     iso_free(watcher.batch);
-    app_ends_release(&watcher.ends);
+    run_ends_release(&watcher.ends);
     iso_kafka_consumer_free(watcher.consumer);
-    return app_stream_close(&watcher.stream, error) == ISO_OK ? status : error->status;
+    return run_stream_close(&watcher.stream, error) == ISO_OK ? status : error->status;
 }

@@ -8,11 +8,11 @@
 
 #include "run/durable.h"
 
-struct app_watch_options {
-    struct app_stream_options stream;
-    struct app_durable_options durable;
+struct run_watch_options {
+    struct run_stream_options stream;
+    struct run_durable_options durable;
     const char *from, *listen, *listen_token;
-    struct app_texts listen_names;
+    struct cli_texts listen_names;
     uint64_t messages;         /* 0: no end */
     uint64_t shutdown_timeout; /* milliseconds */
     uint64_t expect_messages;  /* milliseconds; 0: any silence is well */
@@ -20,5 +20,5 @@ struct app_watch_options {
 };
 
 /* Runs to its end, and says what was found: the exit status, or an error. */
-enum iso_status app_watch_run(const struct app_watch_options *options, struct iso_output *standard,
+enum iso_status run_watch_run(const struct run_watch_options *options, struct iso_output *standard,
                               struct iso_error *error);

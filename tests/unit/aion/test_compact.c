@@ -14,9 +14,9 @@ struct fixture {
     bool list;
 };
 
-static uint32_t below(struct fixture *fixture, uint32_t bound)
+static uint32_t below(struct fixture *fixture, uint32_t visible_below)
 {
-    return (uint32_t)(test_random(&fixture->random) >> 16) % bound;
+    return (uint32_t)(test_random(&fixture->random) >> 16) % visible_below;
 }
 
 static void start(struct fixture *fixture, bool list)
@@ -60,8 +60,8 @@ static void write_one(struct fixture *fixture)
     uint64_t sts = fixture->time, cts = fixture->time += 1 + below(fixture, 300);
     *part = (struct aion_part){.sts = sts,
                                .cts = cts,
-                               .opened = sts,
-                               .bound = sts,
+                               .start_bound = sts,
+                               .visible_below = sts,
                                .origin = below(fixture, 300),
                                .step_count = 1,
                                .tid = draw_value(fixture),
@@ -158,7 +158,8 @@ static void segments_go_as_a_whole(void **state)
     start(&fixture, false);
     while (fixture.key->versions.count < 20)
         write_one(&fixture);
-    const struct aion_entry *versions = aion_run_chunk(&fixture.shard->pool, &fixture.key->versions, 0, &count);
+    const struct aion_entry *versions =
+        aion_sorted_chunks_chunk(&fixture.shard->pool, &fixture.key->versions, 0, &count);
     uint64_t behind = versions[10].time;
     struct iso_spill_record record = aion_segment_write(fixture.shard, fixture.key, 3, versions, 10, behind, &written);
     assert_int_equal(record.expiring, record.size);

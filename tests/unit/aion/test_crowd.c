@@ -136,7 +136,7 @@ static void check(const struct world *world, const struct iso_aion_stats *stats)
 
 /* ---- random writers of one key ---- */
 
-static struct iso_aion *open_engine(struct world *world, struct iso_history *block, bool tires_soon)
+static struct iso_aion *open_engine(struct world *world, struct iso_history *block, bool throttles_soon)
 {
     struct iso_aion_options options;
     iso_history_init(block);
@@ -144,8 +144,8 @@ static struct iso_aion *open_engine(struct world *world, struct iso_history *blo
     iso_aion_options_init(&options);
     options.finality_timeout_ms = 0;
     options.max_per_key = LISTED;
-    options.grounds = true;
-    options.tires_soon = tires_soon;
+    options.provenance = true;
+    options.throttles_soon = throttles_soon;
     options.emit = hear;
     options.is_doubted = is_doubted;
     options.conflict_window = window_of;

@@ -60,7 +60,7 @@ static void make(struct iso_history *block, struct iso_rng *rng)
 }
 
 /* One by one, with the watermark some way behind, so that verdicts become final as versions come and go. */
-static void run(struct world *world, const struct iso_history *block, uint32_t listed, uint64_t retention)
+static void sorted_chunks(struct world *world, const struct iso_history *block, uint32_t listed, uint64_t retention)
 {
     struct iso_aion_options options;
     struct iso_error error = {.status = ISO_OK};
@@ -69,7 +69,7 @@ static void run(struct world *world, const struct iso_history *block, uint32_t l
     options.finality_timeout_ms = 0;
     options.session_order = false;
     options.max_per_key = listed;
-    options.grounds = true;
+    options.provenance = true;
     options.retention = retention;
     options.emit = hear;
     options.context = world;
@@ -119,8 +119,8 @@ static void test_same(void **state)
         iso_rng_seed(&rng, 31 + round);
         make(&block, &rng);
         uint64_t retention = round & 1 ? 3000 : ISO_AION_FOREVER;
-        run(&walked, &block, 0, retention);
-        run(&found, &block, 1, retention);
+        sorted_chunks(&walked, &block, 0, retention);
+        sorted_chunks(&found, &block, 1, retention);
         assert_int_equal(walked.unlisted, 0);
         for (uint32_t tid = 1; tid <= TRANSACTIONS; tid++)
             for (uint32_t key = 0; key < KEYS; key++)

@@ -704,7 +704,7 @@ static void test_a_repeat_outlives_its_session(void **state)
  * not keep the room for them. */
 static void test_a_steady_stream_takes_steady_memory(void **state)
 {
-    enum { KEYS = 400, VERSIONS = 17, WINDOW = KEYS * VERSIONS, LOOK = 3 * WINDOW, UNTIL = 80 * WINDOW };
+    enum { KEYS = 400, VERSIONS = 17, WINDOW = KEYS * VERSIONS, VERSION_QUERY = 3 * WINDOW, UNTIL = 80 * WINDOW };
     struct fixture f;
     uint64_t first = 0, last = 0;
     struct iso_rng random;
@@ -725,9 +725,9 @@ static void test_a_steady_stream_takes_steady_memory(void **state)
         if (i % 100)
             continue;
         iso_aion_watermark(f.engine, 10ull * i, 0);
-        if (i > LOOK && i <= 2 * LOOK)
+        if (i > VERSION_QUERY && i <= 2 * VERSION_QUERY)
             first = stats_of(&f).bytes > first ? stats_of(&f).bytes : first;
-        if (i > UNTIL - LOOK)
+        if (i > UNTIL - VERSION_QUERY)
             last = stats_of(&f).bytes > last ? stats_of(&f).bytes : last;
     }
     assert_in_range(last, 1, first + first / 10);

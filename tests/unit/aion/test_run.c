@@ -1,5 +1,5 @@
 /* Runs and values against plain twins. */
-#include "aion/run.h"
+#include "aion/sorted_chunks.h"
 #include "aion/values.h"
 #include "tests/support/test.h"
 
@@ -21,74 +21,78 @@ static uint32_t lower(const struct twin *twin, uint64_t time)
     return at;
 }
 
-static uint32_t position(const struct aion_pool *pool, const struct aion_run *run, struct aion_place place)
+static uint32_t position(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks,
+                         struct aion_place place)
 {
     uint32_t before = place.index, count;
     for (uint32_t i = 0; i < place.chunk; i++) {
-        aion_run_chunk(pool, run, i, &count);
+        aion_sorted_chunks_chunk(pool, sorted_chunks, i, &count);
         before += count;
     }
     return before;
 }
 
-static void assert_same(const struct aion_pool *pool, const struct aion_run *run, const struct twin *twin)
+static void assert_same(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks,
+                        const struct twin *twin)
 {
-    struct aion_place place = aion_run_begin();
-    assert_int_equal(run->count, twin->count);
-    for (uint32_t i = 0; i < twin->count; i++, aion_run_next(pool, run, &place)) {
-        const struct aion_entry *entry = aion_run_get(pool, run, place);
+    struct aion_place place = aion_sorted_chunks_begin();
+    assert_int_equal(sorted_chunks->count, twin->count);
+    for (uint32_t i = 0; i < twin->count; i++, aion_sorted_chunks_next(pool, sorted_chunks, &place)) {
+        const struct aion_entry *entry = aion_sorted_chunks_get(pool, sorted_chunks, place);
         assert_non_null(entry);
         assert_memory_equal(entry, &twin->entries[i], sizeof *entry);
     }
-    assert_null(aion_run_get(pool, run, place));
+    assert_null(aion_sorted_chunks_get(pool, sorted_chunks, place));
     for (uint32_t i = twin->count; i > 0; i--) {
-        assert_true(aion_run_before(pool, run, &place));
-        assert_memory_equal(aion_run_get(pool, run, place), &twin->entries[i - 1], sizeof twin->entries[0]);
+        assert_true(aion_sorted_chunks_before(pool, sorted_chunks, &place));
+        assert_memory_equal(aion_sorted_chunks_get(pool, sorted_chunks, place), &twin->entries[i - 1],
+                            sizeof twin->entries[0]);
     }
-    assert_false(run->count && aion_run_before(pool, run, &place));
+    assert_false(sorted_chunks->count && aion_sorted_chunks_before(pool, sorted_chunks, &place));
 }
 
-static void insert(struct aion_pool *pool, struct aion_run *run, struct twin *twin, struct aion_entry entry)
+static void insert(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks, struct twin *twin,
+                   struct aion_entry entry)
 {
     uint32_t at = lower(twin, entry.time);
-    struct aion_place place = aion_run_lower(pool, run, entry.time);
-    assert_int_equal(position(pool, run, place), at);
+    struct aion_place place = aion_sorted_chunks_lower(pool, sorted_chunks, entry.time);
+    assert_int_equal(position(pool, sorted_chunks, place), at);
     memmove(twin->entries + at + 1, twin->entries + at, (twin->count - at) * sizeof entry);
     twin->entries[at] = entry;
     twin->count++;
-    place = aion_run_insert(pool, run, place, &entry);
-    assert_memory_equal(aion_run_get(pool, run, place), &entry, sizeof entry);
+    place = aion_sorted_chunks_insert(pool, sorted_chunks, place, &entry);
+    assert_memory_equal(aion_sorted_chunks_get(pool, sorted_chunks, place), &entry, sizeof entry);
 }
 
-static void drop(struct aion_pool *pool, struct aion_run *run, struct twin *twin, uint32_t count)
+static void drop(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks, struct twin *twin, uint32_t count)
 {
-    aion_run_drop(pool, run, count);
+    aion_sorted_chunks_drop(pool, sorted_chunks, count);
     memmove(twin->entries, twin->entries + count, (twin->count - count) * sizeof twin->entries[0]);
     twin->count -= count;
 }
 
-static void take_out(struct aion_pool *pool, struct aion_run *run, struct twin *twin, uint32_t at)
+static void take_out(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks, struct twin *twin, uint32_t at)
 {
-    struct aion_place place = aion_run_begin();
+    struct aion_place place = aion_sorted_chunks_begin();
     for (uint32_t i = 0; i < at; i++)
-        aion_run_next(pool, run, &place);
-    aion_run_remove(pool, run, place);
+        aion_sorted_chunks_next(pool, sorted_chunks, &place);
+    aion_sorted_chunks_remove(pool, sorted_chunks, place);
     memmove(twin->entries + at, twin->entries + at + 1, (twin->count - at - 1) * sizeof twin->entries[0]);
     twin->count--;
 }
 
 /* Skipping over chunks must not lose an entry that holds from below. */
-static void assert_skips(const struct aion_pool *pool, const struct aion_run *run, const struct twin *twin,
-                         uint64_t start)
+static void assert_skips(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks,
+                         const struct twin *twin, uint64_t start)
 {
     uint32_t found = 0, wanted = 0;
-    struct aion_place place = aion_run_begin();
+    struct aion_place place = aion_sorted_chunks_begin();
     for (uint32_t i = 0; i < twin->count; i++)
         wanted += twin->entries[i].start < start;
-    for (;; aion_run_next(pool, run, &place)) {
-        if (run->count)
-            aion_run_skip(pool, run, &place, start);
-        const struct aion_entry *entry = aion_run_get(pool, run, place);
+    for (;; aion_sorted_chunks_next(pool, sorted_chunks, &place)) {
+        if (sorted_chunks->count)
+            aion_sorted_chunks_skip(pool, sorted_chunks, &place, start);
+        const struct aion_entry *entry = aion_sorted_chunks_get(pool, sorted_chunks, place);
         if (!entry)
             break;
         found += entry->start < start;
@@ -99,7 +103,7 @@ static void assert_skips(const struct aion_pool *pool, const struct aion_run *ru
 static void fuzz(uint64_t seed, uint64_t spread)
 {
     struct aion_pool pool;
-    struct aion_run run = {0};
+    struct aion_sorted_chunks sorted_chunks = {0};
     struct twin *twin = calloc(1, sizeof *twin);
     uint64_t state = seed, clock = 1000;
     assert_non_null(twin);
@@ -108,21 +112,21 @@ static void fuzz(uint64_t seed, uint64_t spread)
         uint64_t chance = test_random(&state) % 1000;
         if (chance < 960 && twin->count < MOST) {
             uint64_t time = clock++ - test_random(&state) % spread;
-            insert(&pool, &run, twin,
+            insert(&pool, &sorted_chunks, twin,
                    (struct aion_entry){.time = time, .start = time - test_random(&state) % 50, .value = i});
         } else if (chance < 990 && twin->count) {
-            take_out(&pool, &run, twin, (uint32_t)(test_random(&state) % twin->count));
+            take_out(&pool, &sorted_chunks, twin, (uint32_t)(test_random(&state) % twin->count));
         } else if (twin->count) {
-            drop(&pool, &run, twin,
+            drop(&pool, &sorted_chunks, twin,
                  (uint32_t)(test_random(&state) % (chance < 998 ? 40 : twin->count)) % (twin->count + 1));
         }
         if (i % 512 == 0) {
-            assert_same(&pool, &run, twin);
-            assert_skips(&pool, &run, twin, clock - test_random(&state) % (2 * spread));
+            assert_same(&pool, &sorted_chunks, twin);
+            assert_skips(&pool, &sorted_chunks, twin, clock - test_random(&state) % (2 * spread));
         }
     }
-    assert_same(&pool, &run, twin);
-    aion_run_release(&pool, &run);
+    assert_same(&pool, &sorted_chunks, twin);
+    aion_sorted_chunks_release(&pool, &sorted_chunks);
     assert_int_equal(pool.in_use, 0);
     aion_pool_release(&pool);
     free(twin);
@@ -147,7 +151,7 @@ static void test_values_come_and_go(void **state)
     enum { HELD = 500, ROUNDS = 200000 };
     struct aion_values values;
     struct iso_atoms from;
-    uint32_t held[HELD] = {0};
+    uint32_t deferred[HELD] = {0};
     char texts[HELD][48], buffer[ISO_ATOM_TEXT_MAX];
     uint64_t random = 7;
     size_t length;
@@ -156,24 +160,24 @@ static void test_values_come_and_go(void **state)
     iso_atoms_init(&from);
     for (uint32_t i = 0; i < ROUNDS; i++) {
         uint32_t at = (uint32_t)(test_random(&random) % HELD);
-        if (held[at]) {
-            const char *text = iso_atom_text(&values.atoms, held[at], buffer, &length);
+        if (deferred[at]) {
+            const char *text = iso_atom_text(&values.atoms, deferred[at], buffer, &length);
             assert_int_equal(length, strlen(texts[at]));
             assert_memory_equal(text, texts[at], length);
-            aion_values_drop(&values, held[at]);
+            aion_values_drop(&values, deferred[at]);
         }
         if (from.count > 5000)
             iso_atoms_clear(&from);
         int size =
             snprintf(texts[at], sizeof texts[at], "a text with number %u", (unsigned)(test_random(&random) % 100000));
-        held[at] = aion_values_take(&values, &from, iso_atoms_text(&from, texts[at], (size_t)size));
+        deferred[at] = aion_values_take(&values, &from, iso_atoms_text(&from, texts[at], (size_t)size));
     }
     assert_in_range(values.table.used, 1, HELD);
     assert_in_range(values.atoms.count, 1, HELD + 1);
     assert_in_range(values.atoms.text_capacity, 1, 1 << 19); /* 200,000 texts went through */
     uint32_t again = aion_values_take(&values, &from, iso_atoms_text(&from, texts[3], strlen(texts[3])));
-    if (held[3])
-        assert_int_equal(again, held[3]);
+    if (deferred[3])
+        assert_int_equal(again, deferred[3]);
     iso_atoms_release(&from);
     aion_values_release(&values);
 }

@@ -81,7 +81,7 @@ static iso_atom name_of(struct fixture *fixture, uint32_t key)
 }
 
 /* All keys in turn, some read wrongly: what is told, and what is in memory at the most. */
-static uint64_t run(struct fixture *fixture, uint64_t limit, uint64_t *most)
+static uint64_t sorted_chunks(struct fixture *fixture, uint64_t limit, uint64_t *most)
 {
     struct iso_error error = {.status = ISO_OK};
     struct iso_aion_stats stats;
@@ -104,25 +104,25 @@ static uint64_t run(struct fixture *fixture, uint64_t limit, uint64_t *most)
 
 static void stays_within_a_bound(void **state)
 {
-    static struct fixture free, bound;
+    static struct fixture free, visible_below;
     struct iso_aion_stats stats;
     uint64_t most_free, most_bound, limit = 3300000; /* with the buffers of the store, 2.4 MB */
     (void)state;
     start(&free, ISO_SI);
-    start(&bound, ISO_SI);
+    start(&visible_below, ISO_SI);
     free.options.spill = NULL;
-    uint64_t wanted = run(&free, 0, &most_free), told = run(&bound, limit, &most_bound);
+    uint64_t wanted = sorted_chunks(&free, 0, &most_free), told = sorted_chunks(&visible_below, limit, &most_bound);
     assert_int_equal(wanted, (KEYS * ROUNDS + 100) / 101);
     assert_int_equal(told, wanted);
     assert_in_range(most_bound, 0, limit);
-    iso_aion_stats(bound.engine, &stats);
+    iso_aion_stats(visible_below.engine, &stats);
     assert_int_equal(stats.keys, KEYS);
     assert_int_equal(stats.reads_undecided, 0);
     assert_int_equal(stats.sessions_undecided, 0);
     assert_true(stats.spilt.evicted > KEYS);
     assert_true(stats.spilt.misses > KEYS);
     stop(&free);
-    stop(&bound);
+    stop(&visible_below);
 }
 
 /* ---- the disk ---- */

@@ -153,7 +153,7 @@ static struct iso_aion *open_engine(struct iso_history *block, enum iso_level le
     options.finality_timeout_ms = 0;
     options.max_per_key = LISTED;
     options.emit = count;
-    options.grounds = joined;
+    options.provenance = joined;
     options.is_doubted = joined ? is_doubted : NULL;
     options.conflict_window = joined ? conflict_window : NULL;
     struct iso_aion *engine = iso_aion_new(&options);

@@ -16,35 +16,35 @@ struct target {
     const char *text;
     uint64_t number, share, duration, threads;
     int choice;
-    struct app_texts list;
+    struct cli_texts list;
 };
 
 #define PLACE(member) offsetof(struct target, member)
 
-static const struct app_option options[] = {
-    APP_ROW_GROUP("All"),
-    APP_ROW_FLAG("flag", PLACE(flag), "F."),
-    APP_ROW_TEXT("a-text", "T", PLACE(text), "T."),
-    APP_ROW_NUMBER("number", "N", PLACE(number), 0, 5000000, "N."),
-    APP_ROW_NUMBER("threads", "N", PLACE(threads), 1, 64, "N."),
-    APP_ROW_SHARE("share", "S", PLACE(share), "S."),
-    APP_ROW_DURATION("duration", "D", PLACE(duration), "D."),
-    APP_ROW_CHOICE("choice", "red|green", PLACE(choice), "C."),
-    APP_ROW_TEXTS("list", "T", PLACE(list), "L."),
-    {.type = APP_END},
+static const struct cli_option options[] = {
+    CLI_ROW_GROUP("All"),
+    CLI_ROW_FLAG("flag", PLACE(flag), "F."),
+    CLI_ROW_TEXT("a-text", "T", PLACE(text), "T."),
+    CLI_ROW_NUMBER("number", "N", PLACE(number), 0, 5000000, "N."),
+    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 64, "N."),
+    CLI_ROW_SHARE("share", "S", PLACE(share), "S."),
+    CLI_ROW_DURATION("duration", "D", PLACE(duration), "D."),
+    CLI_ROW_CHOICE("choice", "red|green", PLACE(choice), "C."),
+    CLI_ROW_TEXTS("list", "T", PLACE(list), "L."),
+    {.type = CLI_END},
 };
 
-static const struct app_command command = {
+static const struct cli_command command = {
     .name = "watch", .usage = "", .intro = "", .examples = "", .options = options};
 
-static const struct app_option other_options[] = {
-    APP_ROW_CHOICE("level", "si|ser", 0, "L."),
-    {.type = APP_END},
+static const struct cli_option other_options[] = {
+    CLI_ROW_CHOICE("level", "si|ser", 0, "L."),
+    {.type = CLI_END},
 };
-static const struct app_command other = {
+static const struct cli_command other = {
     .name = "check", .usage = "", .intro = "", .examples = "", .options = other_options};
 
-static const struct app_command *const commands[] = {&other, &command, NULL};
+static const struct cli_command *const commands[] = {&other, &command, NULL};
 
 struct parsed {
     struct app app;
@@ -59,7 +59,7 @@ static void parse(struct parsed *parsed, const char *file, const char *const *en
 {
     char *all[16] = {0};
     int count = 0;
-    struct app_texts files = {0};
+    struct cli_texts files = {0};
     bool done;
     *parsed = (struct parsed){.app = {.commands = commands, .command = &command},
                               .target = {.text = "as it was", .choice = 1}};
@@ -73,22 +73,22 @@ static void parse(struct parsed *parsed, const char *file, const char *const *en
     for (const char *const *variable = environment; variable && *variable; variable++)
         putenv((char *)*variable);
     test_capture_start(&parsed->app.out);
-    parsed->status = app_parse(&parsed->app, count, all, &parsed->target, &files, &done);
+    parsed->status = cli_parse(&parsed->app, count, all, &parsed->target, &files, &done);
     parsed->printed = test_capture_end(&parsed->app.out);
     for (const char *const *variable = environment; variable && *variable; variable++) {
         char name[64] = "";
         memcpy(name, *variable, strcspn(*variable, "="));
         unsetenv(name);
     }
-    app_texts_release(&files);
+    cli_texts_release(&files);
     if (file)
         unlink(parsed->path);
 }
 
 static void parsed_end(struct parsed *parsed)
 {
-    app_texts_release(&parsed->target.list);
-    app_release(&parsed->app);
+    cli_texts_release(&parsed->target.list);
+    cli_release(&parsed->app);
     free(parsed->printed);
 }
 

@@ -12,34 +12,34 @@ struct target {
     const char *text;
     uint64_t number, share;
     int choice;
-    struct app_texts texts;
+    struct cli_texts texts;
 };
 
 #define PLACE(member) offsetof(struct target, member)
 
-static const struct app_option options[] = {
-    APP_ROW_GROUP("All of them"),
-    APP_ROW_FLAG("flag", PLACE(flag), "A flag."),
-    APP_ROW_TEXT("output", "FILE", PLACE(text),
+static const struct cli_option options[] = {
+    CLI_ROW_GROUP("All of them"),
+    CLI_ROW_FLAG("flag", PLACE(flag), "A flag."),
+    CLI_ROW_TEXT("output", "FILE", PLACE(text),
                  "A text\n"
                  "in two lines.",
                  .letter = 'o'),
-    APP_ROW_NUMBER("number", "N", PLACE(number), 2, 5000000, "A number."),
-    APP_ROW_SHARE("share", "SHARE", PLACE(share), "A share."),
-    APP_ROW_CHOICE("choice", "red|green|blue", PLACE(choice), "A choice."),
-    APP_ROW_TEXTS("more", "TEXT", PLACE(texts), "Texts."),
-    {.type = APP_END},
+    CLI_ROW_NUMBER("number", "N", PLACE(number), 2, 5000000, "A number."),
+    CLI_ROW_SHARE("share", "SHARE", PLACE(share), "A share."),
+    CLI_ROW_CHOICE("choice", "red|green|blue", PLACE(choice), "A choice."),
+    CLI_ROW_TEXTS("more", "TEXT", PLACE(texts), "Texts."),
+    {.type = CLI_END},
 };
 
-static const struct app_command command = {
+static const struct cli_command command = {
     .name = "try", .usage = "FILE", .intro = "Tries.", .examples = "  isochron try x\n", .options = options};
 
-static const struct app_command *const commands[] = {&command, NULL};
+static const struct cli_command *const commands[] = {&command, NULL};
 
 struct parsed {
     struct app app;
     struct target target;
-    struct app_texts files;
+    struct cli_texts files;
     bool done;
     enum iso_status status;
 };
@@ -51,14 +51,14 @@ static void parse(struct parsed *parsed, char **arguments)
         count++;
     *parsed = (struct parsed){.app = {.commands = commands, .command = &command}};
     test_capture_start(&parsed->app.out);
-    parsed->status = app_parse(&parsed->app, count, arguments, &parsed->target, &parsed->files, &parsed->done);
+    parsed->status = cli_parse(&parsed->app, count, arguments, &parsed->target, &parsed->files, &parsed->done);
 }
 
 /* What was printed; the caller frees it. */
 static char *parsed_end(struct parsed *parsed)
 {
-    app_texts_release(&parsed->files);
-    app_texts_release(&parsed->target.texts);
+    cli_texts_release(&parsed->files);
+    cli_texts_release(&parsed->target.texts);
     return test_capture_end(&parsed->app.out);
 }
 
@@ -128,26 +128,26 @@ struct durations {
     bool flag, given;
 };
 
-static const struct app_option of_durations[] = {
-    APP_ROW_SECONDS("seconds", "S", offsetof(struct durations, seconds), 1, 86400, "S."),
-    APP_ROW_SECONDS("wait", "S", offsetof(struct durations, first), 0, 86400, "S."),
-    APP_ROW_DURATION("duration", "D", offsetof(struct durations, duration), "D."),
-    APP_ROW_FLAG("flag", offsetof(struct durations, flag), "F.", .given = offsetof(struct durations, given)),
-    {.type = APP_END},
+static const struct cli_option of_durations[] = {
+    CLI_ROW_SECONDS("seconds", "S", offsetof(struct durations, seconds), 1, 86400, "S."),
+    CLI_ROW_SECONDS("wait", "S", offsetof(struct durations, first), 0, 86400, "S."),
+    CLI_ROW_DURATION("duration", "D", offsetof(struct durations, duration), "D."),
+    CLI_ROW_FLAG("flag", offsetof(struct durations, flag), "F.", .given = offsetof(struct durations, given)),
+    {.type = CLI_END},
 };
 
-static const struct app_command durations_command = {
+static const struct cli_command durations_command = {
     .name = "try", .usage = "", .intro = "Tries.", .examples = "", .options = of_durations};
 
 /* Parses one argument; false: refused. */
 static bool parse_duration(char *argument, struct durations *durations)
 {
     struct app app = {.commands = commands, .command = &durations_command};
-    struct app_texts files = {0};
+    struct cli_texts files = {0};
     bool done;
     *durations = (struct durations){.seconds = 7};
-    enum iso_status status = app_parse(&app, 1, (char *[]){argument, NULL}, durations, &files, &done);
-    app_texts_release(&files);
+    enum iso_status status = cli_parse(&app, 1, (char *[]){argument, NULL}, durations, &files, &done);
+    cli_texts_release(&files);
     return status == ISO_OK;
 }
 
@@ -241,11 +241,11 @@ static void progress_lines(void **state)
 {
     (void)state;
     char text[160];
-    app_progress_text("reading", 12000000, 48000000, 0.5, text, sizeof text);
+    cli_progress_text("reading", 12000000, 48000000, 0.5, text, sizeof text);
     assert_string_equal(text, "reading  12.0 MB of 48.0 MB  25%  24.0 MB/s  2 s left");
-    app_progress_text("reading", 999, 0, 1, text, sizeof text);
+    cli_progress_text("reading", 999, 0, 1, text, sizeof text);
     assert_string_equal(text, "reading  999 B  999 B/s");
-    app_progress_text("reading", 0, 100, 0, text, sizeof text);
+    cli_progress_text("reading", 0, 100, 0, text, sizeof text);
     assert_string_equal(text, "reading  0 B  0 B/s");
 }
 

@@ -72,13 +72,13 @@ static void end(struct bench *bench)
     assert_int_equal(iso_pipeline_end(bench->pipeline, 0, &error), ISO_OK);
 }
 
-static const char *books(struct bench *bench)
+static const char *accounting(struct bench *bench)
 {
-    struct iso_books books;
+    struct iso_accounting accounting;
     struct iso_text text = {0};
-    iso_pipeline_books(bench->pipeline, &books);
-    assert_true(books.balanced);
-    iso_books_json(&books, &text);
+    iso_pipeline_accounting(bench->pipeline, &accounting);
+    assert_true(accounting.balanced);
+    iso_accounting_json(&accounting, &text);
     snprintf(bench->text, sizeof bench->text, "%.*s", (int)text.used, text.bytes);
     iso_text_release(&text);
     return bench->text;
@@ -87,10 +87,10 @@ static const char *books(struct bench *bench)
 /* The whole run as JSON. */
 static const char *summary(struct bench *bench)
 {
-    struct iso_books books;
+    struct iso_accounting accounting;
     struct iso_text text = {0};
-    iso_pipeline_books(bench->pipeline, &books);
-    iso_pipeline_summary(bench->pipeline, &books, false, NULL, &text);
+    iso_pipeline_accounting(bench->pipeline, &accounting);
+    iso_pipeline_summary(bench->pipeline, &accounting, false, NULL, &text);
     snprintf(bench->text, sizeof bench->text, "%.*s", (int)text.used, text.bytes);
     iso_text_release(&text);
     return bench->text;
@@ -98,10 +98,10 @@ static const char *summary(struct bench *bench)
 
 static const char *waiting(struct bench *bench)
 {
-    struct iso_books books;
+    struct iso_accounting accounting;
     struct iso_text text = {0};
-    iso_pipeline_books(bench->pipeline, &books);
-    iso_books_waiting_text(&books, &text);
+    iso_pipeline_accounting(bench->pipeline, &accounting);
+    iso_accounting_waiting_text(&accounting, &text);
     snprintf(bench->text, sizeof bench->text, "%.*s", (int)text.used, text.bytes ? text.bytes : "");
     iso_text_release(&text);
     return bench->text;
@@ -137,7 +137,7 @@ static void what_waits_is_judged_in_the_end(void **state)
     assert_string_equal(waiting(&bench), "");
     assert_string_equal(reason(&bench), "holds");
     assert_string_equal(
-        books(&bench),
+        accounting(&bench),
         ",\"books\":{\"message\":{\"came\":6,\"judged\":6},\"row\":{\"came\":2,\"judged\":1,\"foreign\":1},"
         "\"record\":{\"came\":4,\"judged\":2,\"repeated\":1,\"aborted\":1},"
         "\"transaction\":{\"came\":4,\"judged\":2,\"foreign\":1,\"aborted\":1},"
@@ -201,7 +201,7 @@ static void what_is_not_covered_is_counted_by_table(void **state)
         assert_memory_equal(left_out.name, "other", 5);
         assert_false(left_out.is_unknown || left_out.has_rows);
         assert_false(iso_pipeline_left_out(bench.pipeline, left_out.number + 1, &left_out));
-        assert_non_null(strstr(books(&bench), "\"read\":{\"came\":2,\"judged\":1,\"uncovered\":1}"));
+        assert_non_null(strstr(accounting(&bench), "\"read\":{\"came\":2,\"judged\":1,\"uncovered\":1}"));
         iso_pipeline_free(bench.pipeline);
     }
 }

@@ -136,10 +136,10 @@ static struct iso_pipeline_stats ended(struct bench *bench)
 {
     struct iso_pipeline_stats stats;
     struct iso_error error = {.status = ISO_OK};
-    struct iso_books books;
+    struct iso_accounting accounting;
     assert_int_equal(iso_pipeline_end(bench->pipeline, 0, &error), ISO_OK);
-    iso_pipeline_books(bench->pipeline, &books);
-    assert_true(books.balanced);
+    iso_pipeline_accounting(bench->pipeline, &accounting);
+    assert_true(accounting.balanced);
     iso_pipeline_stats(bench->pipeline, &stats);
     *iso_text_reserve(&bench->lines, 1) = 0;
     return stats;
@@ -148,10 +148,10 @@ static struct iso_pipeline_stats ended(struct bench *bench)
 /* The list of the summary; freed with the lines. */
 static const char *violations(struct bench *bench)
 {
-    struct iso_books books;
-    iso_pipeline_books(bench->pipeline, &books);
+    struct iso_accounting accounting;
+    iso_pipeline_accounting(bench->pipeline, &accounting);
     bench->lines.used = 0;
-    iso_pipeline_summary(bench->pipeline, &books, false, NULL, &bench->lines);
+    iso_pipeline_summary(bench->pipeline, &accounting, false, NULL, &bench->lines);
     *iso_text_reserve(&bench->lines, 1) = 0;
     return strstr(bench->lines.bytes, "\"violations\":");
 }

@@ -123,11 +123,11 @@ static const char *lines(struct bench *bench)
 /* The whole run as JSON, until it is asked again, or for lines. */
 static const char *summary(struct bench *bench)
 {
-    struct iso_books books;
-    iso_pipeline_books(bench->pipeline, &books);
-    assert_true(books.balanced);
+    struct iso_accounting accounting;
+    iso_pipeline_accounting(bench->pipeline, &accounting);
+    assert_true(accounting.balanced);
     bench->lines.used = 0;
-    iso_pipeline_summary(bench->pipeline, &books, false, NULL, &bench->lines);
+    iso_pipeline_summary(bench->pipeline, &accounting, false, NULL, &bench->lines);
     return lines(bench);
 }
 

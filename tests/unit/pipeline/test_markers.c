@@ -1,4 +1,4 @@
-/* Markers (connectors/kit/marker.h): what each decoder takes for one. */
+/* Markers (connectors/cdc_common/marker.h): what each decoder takes for one. */
 #include "connectors/debezium/debezium.h"
 #include "connectors/dgraph/dgraph.h"
 #include "connectors/ticdc/ticdc.h"

@@ -55,16 +55,16 @@ static void causes(void **state)
         {"no end \"of it 5", "no end \"of it N"},
         {"", ""},
     };
-    char cause[APP_BAD_CAUSE_BYTES];
+    char cause[RUN_BAD_CAUSE_BYTES];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        app_bad_records_cause(cases[i][0], cause);
+        run_bad_records_cause(cases[i][0], cause);
         assert_string_equal(cause, cases[i][1]);
     }
     char longest[1000];
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = 0;
-    app_bad_records_cause(longest, cause);
-    assert_in_range(strlen(cause), APP_BAD_CAUSE_BYTES - 10, APP_BAD_CAUSE_BYTES - 1);
+    run_bad_records_cause(longest, cause);
+    assert_in_range(strlen(cause), RUN_BAD_CAUSE_BYTES - 10, RUN_BAD_CAUSE_BYTES - 1);
 }
 
 /* A million of one cause and a few of another: a hundred lines, one for what is new, and sums that add up. */
@@ -72,19 +72,19 @@ static void many_records_are_few_lines(void **state)
 {
     enum { MANY = 1000000, MINUTES = 5 };
     (void)state;
-    struct app_bad_records *bad = calloc(1, sizeof *bad);
+    struct run_bad_records *bad = calloc(1, sizeof *bad);
     char reason[64];
     struct told told = told_from();
     for (int i = 0; i < MANY; i++) {
         snprintf(reason, sizeof reason, "left out: byte %d: oops", i);
-        app_bad_records_note(bad, "there", reason, (double)i * APP_BAD_SECONDS * MINUTES / MANY);
+        run_bad_records_note(bad, "there", reason, (double)i * RUN_BAD_SECONDS * MINUTES / MANY);
         if (i == 500)
-            app_bad_records_note(bad, "there", "left out: \"x\" is new", 0);
+            run_bad_records_note(bad, "there", "left out: \"x\" is new", 0);
     }
-    app_bad_records_sum_up(bad, 1e9, true);
-    app_bad_records_sum_up(bad, 1e9, true); /* nothing is left to be said */
+    run_bad_records_sum_up(bad, 1e9, true);
+    run_bad_records_sum_up(bad, 1e9, true); /* nothing is left to be said */
     told_until(&told);
-    assert_int_equal(count(told.text, "there: left out: byte "), APP_BAD_LINES);
+    assert_int_equal(count(told.text, "there: left out: byte "), RUN_BAD_LINES);
     assert_int_equal(count(told.text, "there: left out: \"x\" is new"), 1);
     assert_int_equal(count(told.text, "from here on they are summed up by cause"), 1);
     unsigned sums = count(told.text, " more records, by cause:");
@@ -92,7 +92,7 @@ static void many_records_are_few_lines(void **state)
     uint64_t summed = 0;
     for (const char *at = told.text; (at = strstr(at, "isochron:   ")); at++)
         summed += strtoull(at + 12, NULL, 10);
-    assert_int_equal(summed, MANY - APP_BAD_LINES);
+    assert_int_equal(summed, MANY - RUN_BAD_LINES);
     free(told.text);
     free(bad);
 }
@@ -102,18 +102,18 @@ static void many_causes_are_few_lines(void **state)
 {
     enum { MANY = 10000 };
     (void)state;
-    struct app_bad_records *bad = calloc(1, sizeof *bad);
+    struct run_bad_records *bad = calloc(1, sizeof *bad);
     char reason[64];
     struct told told = told_from();
     for (int i = 0; i < MANY; i++) {
         snprintf(reason, sizeof reason, "left out: %c%c%c", 'a' + i % 26, 'a' + i / 26 % 26, 'a' + i / 676);
-        app_bad_records_note(bad, "there", reason, 0);
+        run_bad_records_note(bad, "there", reason, 0);
     }
-    app_bad_records_sum_up(bad, 0, true);
+    run_bad_records_sum_up(bad, 0, true);
     told_until(&told);
-    assert_int_equal(count(told.text, "there: "), APP_BAD_LINES);
+    assert_int_equal(count(told.text, "there: "), RUN_BAD_LINES);
     char other[64];
-    snprintf(other, sizeof other, "isochron:   %d of other causes\n", MANY - APP_BAD_LINES);
+    snprintf(other, sizeof other, "isochron:   %d of other causes\n", MANY - RUN_BAD_LINES);
     assert_non_null(strstr(told.text, other));
     free(told.text);
     free(bad);
@@ -124,16 +124,16 @@ static void the_log_has_a_limit(void **state)
 {
     (void)state;
     struct told told = told_from();
-    app_log_set_limit(1000);
+    cli_log_set_limit(1000);
     for (int i = 0; i < 1000; i++)
-        app_log_warning("twenty bytes long: %d", 100 + i % 100);
-    app_log_error("the end");
-    app_log_set_limit(0);
+        cli_log_warning("twenty bytes long: %d", 100 + i % 100);
+    cli_log_error("the end");
+    cli_log_set_limit(0);
     told_until(&told);
     assert_in_range(count(told.text, "twenty"), 30, 50);
     assert_int_equal(count(told.text, "--log-limit: 1000 bytes in an hour"), 1);
     assert_int_equal(count(told.text, "the end"), 1);
-    assert_int_equal(app_log_dropped(), 1000 - count(told.text, "twenty"));
+    assert_int_equal(cli_log_dropped(), 1000 - count(told.text, "twenty"));
     free(told.text);
 }
 

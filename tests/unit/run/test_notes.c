@@ -7,27 +7,27 @@
 
 enum { SECOND = 1000, HOUR = 3600 * SECOND, BEGIN = 1000 * SECOND };
 
-static struct app_notes_facts quiet(void)
+static struct run_notes_facts quiet(void)
 {
-    struct app_notes_facts facts = {.clients_time = -1, .changes_time = -1};
+    struct run_notes_facts facts = {.clients_time = -1, .changes_time = -1};
     for (int news = 0; news < ISO_TABLE_NEWS; news++)
         facts.latest[news] = "public.kv";
     return facts;
 }
 
-static const char *look(struct app_notes *notes, const struct app_notes_facts *facts, uint64_t now)
+static const char *look(struct run_notes *notes, const struct run_notes_facts *facts, uint64_t now)
 {
-    app_notes_look(notes, facts, now);
+    run_notes_look(notes, facts, now);
     return notes->text.bytes;
 }
 
 static void test_what_happens(void **state)
 {
-    struct app_notes notes;
-    struct app_notes_facts facts = quiet();
+    struct run_notes notes;
+    struct run_notes_facts facts = quiet();
     (void)state;
-    facts.count[APP_BAD_RECORDS] = 7; /* before a restart */
-    app_notes_init(&notes, &facts, BEGIN);
+    facts.count[RUN_BAD_RECORDS] = 7; /* before a restart */
+    run_notes_init(&notes, &facts, BEGIN);
     assert_string_equal(look(&notes, &facts, BEGIN), "");
     facts.count[ISO_NEWS_EMPTIED] = 1;
     look(&notes, &facts, BEGIN + SECOND);
@@ -38,22 +38,22 @@ static void test_what_happens(void **state)
     facts.count[ISO_NEWS_EMPTIED] = 3;
     assert_non_null(strstr(look(&notes, &facts, BEGIN + 9 * SECOND), "3 tables were truncated, dropped or renamed away "
                                                                      "(public.kv, the last 0 s ago)"));
-    facts.count[APP_SNAPSHOTS_AGAIN] = 1;
+    facts.count[RUN_SNAPSHOTS_AGAIN] = 1;
     assert_non_null(
         strstr(look(&notes, &facts, BEGIN + 10 * SECOND), "1 time a snapshot arrived behind changes (0 s ago)"));
     assert_null(strstr(look(&notes, &facts, BEGIN + 9 * SECOND + HOUR + 1), "truncated"));
     assert_non_null(strstr(notes.text.bytes, "snapshot"));
     assert_string_equal(look(&notes, &facts, BEGIN + 11 * SECOND + HOUR), "");
-    app_notes_release(&notes);
+    run_notes_release(&notes);
 }
 
 /* Only beside a database that is written to. */
 static void test_silent_clients(void **state)
 {
-    struct app_notes notes;
-    struct app_notes_facts facts = quiet();
+    struct run_notes notes;
+    struct run_notes_facts facts = quiet();
     (void)state;
-    app_notes_init(&notes, &facts, BEGIN);
+    run_notes_init(&notes, &facts, BEGIN);
     facts.clients_time = 1000;
     assert_string_equal(look(&notes, &facts, BEGIN + 40 * SECOND), "");
     facts.changes_time = 1005;
@@ -61,16 +61,16 @@ static void test_silent_clients(void **state)
     facts.changes_time = 1039;
     assert_string_equal(look(&notes, &facts, BEGIN + 29 * SECOND), "");
     assert_non_null(strstr(look(&notes, &facts, BEGIN + 40 * SECOND), "No client has sent a record for 40 s"));
-    app_notes_release(&notes);
+    run_notes_release(&notes);
 }
 
 /* Ten seconds of work, and more of it than before. */
 static void test_behind(void **state)
 {
-    struct app_notes notes;
-    struct app_notes_facts facts = quiet();
+    struct run_notes notes;
+    struct run_notes_facts facts = quiet();
     (void)state;
-    app_notes_init(&notes, &facts, BEGIN);
+    run_notes_init(&notes, &facts, BEGIN);
     facts.messages = 5000, facts.behind = 9000;
     assert_string_equal(look(&notes, &facts, BEGIN + 5 * SECOND), ""); /* 9 s */
     facts.messages = 10000, facts.behind = 20000;
@@ -82,15 +82,15 @@ static void test_behind(void **state)
     assert_string_equal(look(&notes, &facts, BEGIN + 15 * SECOND), "");
     facts.messages = 15000, facts.behind = 19001; /* it stands */
     assert_non_null(strstr(look(&notes, &facts, BEGIN + 20 * SECOND), "19001 s of work at 0 a second"));
-    app_notes_release(&notes);
+    run_notes_release(&notes);
 }
 
 static void test_memory(void **state)
 {
-    struct app_notes notes;
-    struct app_notes_facts facts = quiet();
+    struct run_notes notes;
+    struct run_notes_facts facts = quiet();
     (void)state;
-    app_notes_init(&notes, &facts, BEGIN);
+    run_notes_init(&notes, &facts, BEGIN);
     facts.in_use = 900, facts.limit = 1000;
     assert_string_equal(look(&notes, &facts, BEGIN), "");
     facts.in_use = 1100;
@@ -98,7 +98,7 @@ static void test_memory(void **state)
     facts.needed = 1200;
     assert_non_null(strstr(look(&notes, &facts, BEGIN), "--memory 1000 is not enough, the process has 1100 bytes"));
     assert_non_null(strstr(notes.text.bytes, "needs 1200 at least"));
-    app_notes_release(&notes);
+    run_notes_release(&notes);
 }
 
 int main(void)

@@ -13,7 +13,7 @@
 /* A manager that listens on an abstract socket, and the process's side of it. */
 struct manager {
     int socket;
-    struct app_notify notify;
+    struct run_notify notify;
     char said[200];
 };
 
@@ -31,7 +31,7 @@ static void manager_start(struct manager *manager, const char *watchdog)
     setenv("NOTIFY_SOCKET", name, 1);
     if (watchdog)
         setenv("WATCHDOG_USEC", watchdog, 1);
-    app_notify_open(&manager->notify);
+    run_notify_open(&manager->notify);
     assert_null(getenv("NOTIFY_SOCKET"));
 }
 
@@ -45,7 +45,7 @@ static const char *heard(struct manager *manager)
 
 static void manager_end(struct manager *manager)
 {
-    app_notify_close(&manager->notify);
+    run_notify_close(&manager->notify);
     assert_string_equal(heard(manager), "STOPPING=1");
     close(manager->socket);
 }
@@ -55,20 +55,20 @@ static void progress_feeds_the_watchdog(void **state)
     (void)state;
     struct manager manager;
     manager_start(&manager, "4000000"); /* 4 s: a sign of life each second */
-    app_notify_ready(&manager.notify);
+    run_notify_ready(&manager.notify);
     assert_string_equal(heard(&manager), "READY=1");
-    assert_true(app_notify_progress(&manager.notify, 7, false, 10000));
+    assert_true(run_notify_progress(&manager.notify, 7, false, 10000));
     assert_string_equal(heard(&manager), "WATCHDOG=1");
-    assert_false(app_notify_progress(&manager.notify, 8, false, 10500)); /* too early */
+    assert_false(run_notify_progress(&manager.notify, 8, false, 10500)); /* too early */
     assert_string_equal(heard(&manager), "");
-    app_notify_progress(&manager.notify, 8, false, 11000);
+    run_notify_progress(&manager.notify, 8, false, 11000);
     assert_string_equal(heard(&manager), "WATCHDOG=1");
-    app_notify_progress(&manager.notify, 8, false, 13000); /* stuck */
+    run_notify_progress(&manager.notify, 8, false, 13000); /* stuck */
     assert_string_equal(heard(&manager), "");
-    app_notify_progress(&manager.notify, 8, true, 13001); /* nothing to do, or the broker is away */
+    run_notify_progress(&manager.notify, 8, true, 13001); /* nothing to do, or the broker is away */
     assert_string_equal(heard(&manager), "WATCHDOG=1");
-    assert_true(app_notify_progress(&manager.notify, 8, false, 15000));
-    app_notify_status(&manager.notify, "%d messages", 3);
+    assert_true(run_notify_progress(&manager.notify, 8, false, 15000));
+    run_notify_status(&manager.notify, "%d messages", 3);
     assert_string_equal(heard(&manager), "STATUS=3 messages");
     manager_end(&manager);
 }
@@ -78,7 +78,7 @@ static void without_a_watchdog_nothing_is_fed(void **state)
     (void)state;
     struct manager manager;
     manager_start(&manager, NULL);
-    app_notify_progress(&manager.notify, 1, true, 100000);
+    run_notify_progress(&manager.notify, 1, true, 100000);
     assert_string_equal(heard(&manager), "");
     manager_end(&manager);
 }
@@ -88,14 +88,14 @@ static void without_a_manager_nothing_is_told(void **state)
     (void)state;
     static const char *const sockets[] = {NULL, "", "relative", "/nowhere/at/all"};
     for (size_t i = 0; i < sizeof sockets / sizeof *sockets; i++) {
-        struct app_notify notify;
+        struct run_notify notify;
         if (sockets[i])
             setenv("NOTIFY_SOCKET", sockets[i], 1);
-        app_notify_open(&notify);
+        run_notify_open(&notify);
         assert_int_equal(notify.socket, 0);
-        assert_false(app_notify_progress(&notify, 1, true, 100000));
-        app_notify_ready(&notify);
-        app_notify_close(&notify);
+        assert_false(run_notify_progress(&notify, 1, true, 100000));
+        run_notify_ready(&notify);
+        run_notify_close(&notify);
     }
 }
 

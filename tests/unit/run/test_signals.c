@@ -27,7 +27,7 @@ static int stopped(void (*work)(void), char *said, size_t room)
     pid_t child = fork();
     if (!child) {
         dup2(ends[1], STDERR_FILENO);
-        const volatile sig_atomic_t *flag = app_catch_signals(PATIENCE, false);
+        const volatile sig_atomic_t *flag = run_catch_signals(PATIENCE, false);
         raise(SIGTERM);
         if (*flag)
             work();
@@ -60,7 +60,7 @@ static void wait_in_steps(void)
 {
     const struct timespec moment = {.tv_nsec = 100000000};
     for (int i = 0; i < 25; i++) {
-        app_signals_note_step();
+        run_signals_note_step();
         nanosleep(&moment, NULL);
     }
 }

@@ -23,11 +23,11 @@ static void another_version_is_refused(void **state)
     int file = memfd_create("state", MFD_CLOEXEC);
     (void)state;
     iso_archive_save(&archive, file, "DIR/snapshot-1", &error);
-    iso_archive_value(&archive, APP_CONFIGURATION_VERSION, (void *)&another, sizeof another);
+    iso_archive_value(&archive, RUN_CONFIGURATION_VERSION, (void *)&another, sizeof another);
     assert_int_equal(iso_archive_close(&archive), ISO_OK);
     lseek(file, 0, SEEK_SET);
     iso_archive_restore(&archive, file, "DIR/snapshot-1", &error);
-    app_configuration_archive(&archive, &configuration);
+    run_configuration_archive(&archive, &configuration);
     assert_int_equal(error.status, ISO_FAILED);
     assert_non_null(strstr(error.text, "DIR/snapshot-1: written by isochron 9.8.7 in format 99; this is "));
     iso_archive_release(&archive);
@@ -44,21 +44,21 @@ static void our_version_passes(void **state)
     (void)state;
     iso_text_put(&configuration, "level si\n");
     iso_archive_save(&archive, file, "ours", &error);
-    app_configuration_archive(&archive, &configuration);
+    run_configuration_archive(&archive, &configuration);
     assert_int_equal(iso_archive_close(&archive), ISO_OK);
     assert_int_equal(pread(file, bytes, 32, sizeof(struct iso_archive_item)), 32);
-    app_configuration_check_version(bytes, 32, "ours", &error);
+    run_configuration_check_version(bytes, 32, "ours", &error);
     assert_int_equal(error.status, ISO_OK);
     for (size_t size = 0; size < 32; size++) {
         error = (struct iso_error){.status = ISO_OK};
-        app_configuration_check_version(bytes, size, "ours", &error);
+        run_configuration_check_version(bytes, size, "ours", &error);
         assert_int_equal(error.status, ISO_FAILED);
     }
     error = (struct iso_error){.status = ISO_OK};
     lseek(file, 0, SEEK_SET);
     iso_archive_restore(&archive, file, "ours", &error);
     iso_text_put(&found, "level ser\n");
-    app_configuration_archive(&archive, &found);
+    run_configuration_archive(&archive, &found);
     assert_int_equal(error.status, ISO_BAD_INPUT);
     assert_non_null(
         strstr(error.text, "ours: written with other options: it has level si where this run has level ser"));

@@ -1,0 +1,161 @@
+#include "weak/visibility_paths.h"
+
+void visibility_paths_init(struct visibility_paths *visibility_paths, const struct weak *weak)
+{
+    uint32_t n = weak->history->transaction_count, keys = weak->history->key_count;
+    *visibility_paths = (struct visibility_paths){.weak = weak};
+    visibility_paths->searched = iso_numbers_zero(n);
+    visibility_paths->cost = iso_numbers(n);
+    visibility_paths->to = iso_numbers(n);
+    visibility_paths->why = iso_numbers(n);
+    visibility_paths->kind = iso_allocate_zeroed((size_t)n + 1, 1);
+    visibility_paths->done = iso_allocate_zeroed((size_t)n + 1, 1);
+    visibility_paths->key_searched = iso_numbers_zero(keys);
+    visibility_paths->key_done = iso_numbers(keys);
+    visibility_paths->bond_first = iso_numbers((size_t)n + 1);
+}
+
+void visibility_paths_release(struct visibility_paths *visibility_paths)
+{
+    uint32_t *columns[] = {visibility_paths->searched,   visibility_paths->cost,         visibility_paths->to,
+                           visibility_paths->why,        visibility_paths->key_searched, visibility_paths->key_done,
+                           visibility_paths->bond_first, visibility_paths->bond_of,      visibility_paths->now,
+                           visibility_paths->later};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        iso_free(columns[i]);
+    iso_free(visibility_paths->kind);
+    iso_free(visibility_paths->done);
+    iso_free(visibility_paths->step);
+}
+
+void visibility_paths_renew(struct visibility_paths *visibility_paths, uint32_t ww_pairs)
+{
+    const struct weak *weak = visibility_paths->weak;
+    uint32_t n = weak->history->transaction_count, *first = visibility_paths->bond_first;
+    iso_free(visibility_paths->bond_of);
+    visibility_paths->ww_pairs = ww_pairs;
+    visibility_paths->bond_of = iso_numbers(ww_pairs);
+    memset(first, 0, ((size_t)n + 1) * sizeof *first);
+    for (uint32_t i = 0; i < ww_pairs; i++)
+        first[weak->ww_pairs[i].to]++;
+    for (uint32_t t = 0, sum = 0; t <= n; t++) {
+        sum += first[t];
+        first[t] = sum; /* the end, until they are dealt out */
+    }
+    for (uint32_t i = ww_pairs; i-- > 0;)
+        visibility_paths->bond_of[--first[weak->ww_pairs[i].to]] = i;
+}
+
+struct target {
+    uint32_t from, position; /* nothing that stands before it is on a way */
+    enum way_rule rule;
+};
+
+static void reach(struct visibility_paths *visibility_paths, const struct target *target, struct way_step step,
+                  uint32_t cost)
+{
+    const struct weak *weak = visibility_paths->weak;
+    if (weak->position[step.from] < target->position || (cost && target->rule == VISIBILITY_PATHS_CERTAIN))
+        return;
+    cost += visibility_paths->cost[step.to];
+    if (visibility_paths->searched[step.from] == visibility_paths->search && visibility_paths->cost[step.from] <= cost)
+        return;
+    visibility_paths->searched[step.from] = visibility_paths->search;
+    visibility_paths->cost[step.from] = cost;
+    visibility_paths->to[step.from] = step.to;
+    visibility_paths->kind[step.from] = (uint8_t)step.kind;
+    visibility_paths->why[step.from] = step.why;
+    visibility_paths->done[step.from] = 0;
+    if (cost == visibility_paths->cost[step.to]) {
+        ISO_GROW(visibility_paths->now, visibility_paths->now_count, visibility_paths->now_capacity);
+        visibility_paths->now[visibility_paths->now_count++] = step.from;
+    } else {
+        ISO_GROW(visibility_paths->later, visibility_paths->later_count, visibility_paths->later_capacity);
+        visibility_paths->later[visibility_paths->later_count++] = step.from;
+    }
+}
+
+/* Those whose version of a key the transaction overwrites. What an earlier one, no dearer, has reached need not be again. */
+static void reach_overwritten(struct visibility_paths *visibility_paths, const struct target *target, uint32_t t,
+                              uint32_t write)
+{
+    const struct weak *weak = visibility_paths->weak;
+    uint32_t key = weak->write_key[write], done = 0;
+    const uint32_t *version = &weak->version[weak->key_first[key]];
+    if (visibility_paths->key_searched[key] == visibility_paths->search)
+        done = visibility_paths->key_done[key];
+    for (uint32_t slot = weak->slot[write]; slot-- > done;) {
+        uint32_t before = weak->write_owner[version[slot]];
+        if (weak->position[before] < target->position)
+            break;
+        visibility_paths->steps++;
+        reach(visibility_paths, target, (struct way_step){before, t, WAY_ORDER, key}, 1);
+    }
+    if (weak->slot[write] > done) {
+        visibility_paths->key_searched[key] = visibility_paths->search;
+        visibility_paths->key_done[key] = weak->slot[write];
+    }
+}
+
+static void go_on(struct visibility_paths *visibility_paths, const struct target *target, uint32_t t)
+{
+    const struct weak *weak = visibility_paths->weak;
+    visibility_paths->steps++;
+    if (weak->before[t] != ISO_NONE)
+        reach(visibility_paths, target, (struct way_step){weak->before[t], t, WAY_SESSION, ISO_NONE}, 0);
+    for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+        uint32_t source = read_source(weak, read);
+        bool is_choice = weak->read_set && weak->read_set[read] != ISO_NONE;
+        if (source != ISO_NONE)
+            reach(visibility_paths, target, (struct way_step){source, t, WAY_READ, read}, is_choice);
+    }
+    for (uint32_t i = visibility_paths->bond_first[t]; i < visibility_paths->bond_first[t + 1]; i++) {
+        const struct bond *bond = &weak->ww_pairs[visibility_paths->bond_of[i]];
+        bool tried = bond->kind == BOND_TRIED;
+        if (bond->kind == BOND_SIDE ||
+            (tried && (target->rule != VISIBILITY_PATHS_TRIED || weak->position[bond->from] > weak->position[t])))
+            continue;
+        reach(visibility_paths, target, (struct way_step){bond->from, t, WAY_BOND, visibility_paths->bond_of[i]},
+              tried);
+    }
+    for (uint32_t write = weak->write_first[t];
+         write < weak->write_first[t + 1] && target->rule == VISIBILITY_PATHS_ORDERED; write++)
+        reach_overwritten(visibility_paths, target, t, write);
+}
+
+bool visibility_paths_find(struct visibility_paths *visibility_paths, uint32_t from, uint32_t to, enum way_rule rule)
+{
+    const struct weak *weak = visibility_paths->weak;
+    struct target target = {from, weak->position[from], rule};
+    bool found = false;
+    visibility_paths->search++;
+    visibility_paths->step_count = visibility_paths->now_count = visibility_paths->later_count = 0;
+    visibility_paths->searched[to] = visibility_paths->search;
+    visibility_paths->cost[to] = 0;
+    visibility_paths->done[to] = 0;
+    ISO_GROW(visibility_paths->now, visibility_paths->now_count, visibility_paths->now_capacity);
+    visibility_paths->now[visibility_paths->now_count++] = to;
+    while (!found && visibility_paths->now_count) {
+        while (!found && visibility_paths->now_count) {
+            uint32_t t = visibility_paths->now[--visibility_paths->now_count];
+            found = t == from;
+            if (found || visibility_paths->done[t])
+                continue;
+            visibility_paths->done[t] = 1;
+            go_on(visibility_paths, &target, t);
+        }
+        uint32_t *swapped = visibility_paths->now, capacity = visibility_paths->now_capacity;
+        visibility_paths->now = visibility_paths->later;
+        visibility_paths->now_capacity = visibility_paths->later_capacity;
+        visibility_paths->now_count = visibility_paths->later_count;
+        visibility_paths->later = swapped;
+        visibility_paths->later_capacity = capacity;
+        visibility_paths->later_count = 0;
+    }
+    for (uint32_t t = from; found && t != to; t = visibility_paths->to[t]) {
+        ISO_GROW(visibility_paths->step, visibility_paths->step_count, visibility_paths->step_capacity);
+        visibility_paths->step[visibility_paths->step_count++] = (struct way_step){
+            t, visibility_paths->to[t], (enum way_kind)visibility_paths->kind[t], visibility_paths->why[t]};
+    }
+    return found;
+}
