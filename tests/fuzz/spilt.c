@@ -5,7 +5,7 @@
  * to one that was written. Its other bits: of a key or of a segment, a register or a list. */
 #include <stddef.h>
 
-#include "aion/record.h"
+#include "aion/memory/record.h"
 #include "base/memory.h"
 #include "tests/fuzz/fuzz.h"
 

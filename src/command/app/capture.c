@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "app/commands.h"
-#include "run/consume.h"
-#include "run/signals.h"
+#include "run/input/consume.h"
+#include "run/shown/signals.h"
 #include "capture/capture.h"
 
 enum { POLL_MS = 100, FLUSH_MS = 1000 };

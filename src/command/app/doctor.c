@@ -9,7 +9,7 @@
 #include "doctor/changefeed.h"
 #include "doctor/doctor.h"
 #include "iso/version.h"
-#include "run/consume.h"
+#include "run/input/consume.h"
 
 struct doctor_command {
     struct cli_texts tables, properties;

@@ -12,8 +12,8 @@
 #include "connectors/kafka/producer.h"
 #include "database/database.h"
 #include "probe/probe.h"
-#include "run/consume.h"
-#include "run/signals.h"
+#include "run/input/consume.h"
+#include "run/shown/signals.h"
 
 enum { SHOWN_VIOLATIONS = 3, LISTED_FINDINGS = 100000, FLUSH_SECONDS = 30, SEARCH_SECONDS = 300 };
 

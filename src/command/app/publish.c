@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "run/consume.h"
+#include "run/input/consume.h"
 #include "base/heap.h"
 #include "base/memory.h"
 #include "base/normal.h"

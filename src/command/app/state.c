@@ -6,7 +6,7 @@
 #include "app/commands.h"
 #include "aion/aion.h"
 #include "cli/command.h"
-#include "run/durable_configuration.h"
+#include "run/durable/durable_configuration.h"
 #include "cli/options.h"
 #include "base/memory.h"
 #include "base/redact.h"

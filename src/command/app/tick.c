@@ -12,8 +12,8 @@
 #include "base/redact.h"
 #include "connectors/kafka/producer.h"
 #include "database/database.h"
-#include "run/consume.h"
-#include "run/signals.h"
+#include "run/input/consume.h"
+#include "run/shown/signals.h"
 #include "pg_watermark/server.h"
 
 enum { RETRY_MS = 500, FLUSH_SECONDS = 10 };

@@ -4,7 +4,7 @@
  * reads that saw them. A late version re-checks exactly the reads whose newest visible version it has
  * become; a late writer meets exactly the writers whose intervals overlap its own. Checks of one transaction
  * or one session stand in front (TIMESTAMP, INT, SESSION, repeats); the rest is a set of shards by key hash
- * that know nothing of each other (aion/shard.h). README.md draws the structures and says what they cost.
+ * that know nothing of each other (aion/shard/shard.h). README.md draws the structures and says what they cost.
  *
  * Life of a verdict. TIMESTAMP at SI, SESSION, INT and NOCONFLICT cannot be undone by later data: they are
  * reported once, as final (SESSION with one predecessor that shows it, the first that arrived). An EXT
@@ -104,13 +104,13 @@ struct iso_aion_options {
                                * is in fact */
     uint64_t settle_distance; /* in units of the timestamps: waits until a commit that much later has arrived, also
                                * where the stream's disorder asks for less */
-    bool settle_untimed;      /* the clock has no say in it: arrivals alone bound the wait (aion/reorder_window.h) */
-    uint64_t retention;       /* in units of the timestamps: a transaction may start this far below the watermark;
+    bool settle_untimed; /* the clock has no say in it: arrivals alone bound the wait (aion/reorder/reorder_window.h) */
+    uint64_t retention;  /* in units of the timestamps: a transaction may start this far below the watermark;
                                * ISO_AION_FOREVER: nothing is dropped */
-    uint64_t memory_limit;    /* bytes of the engine's own state; 0: none. Over it keys that nobody asked for lately
+    uint64_t memory_limit;       /* bytes of the engine's own state; 0: none. Over it keys that nobody asked for lately
                                * go to `spill`; if that does not help, the retention shrinks */
-    const char *spill;        /* folder of the spill file of keys that are not in memory (evict.c); NULL: none */
-    bool spill_stays;         /* its files have names and stay: the engine can be saved (aion/archive.h) */
+    const char *spill;           /* folder of the spill file of keys that are not in memory (evict.c); NULL: none */
+    bool spill_stays;            /* its files have names and stay: the engine can be saved (aion/archive.h) */
     unsigned spill_segment_bits; /* for tests, as in spill/spill.h */
     bool spill_all;              /* every key goes there as soon as it can: for tests */
     /* What stands beside the engine under the same limit, and goes by the same floor (iso_aion_floor): its bytes, and that
@@ -126,8 +126,9 @@ struct iso_aion_options {
     bool throttles_soon;  /* for tests: what takes care of thousands does so of two (aion/throttled.c) */
     bool are_positions;   /* rc, stale: commits of one timestamp become visible one by one (docs/semantics.md) */
     bool has_snapshot_boundaries; /* and so do those between two snapshots: timestamps are places in a log */
-    enum iso_level holds; /* set by the engine: the level, if it holds transactions back (aion/deferred.h), else SI */
-    bool foreign;         /* SI: take writers without sts; each is a version and nothing else */
+    enum iso_level
+        holds;    /* set by the engine: the level, if it holds transactions back (aion/levels/deferred.h), else SI */
+    bool foreign; /* SI: take writers without sts; each is a version and nothing else */
     /* Whether values of the key are whole rows: those that cannot be compared (verdict/unjudged.h) say nothing of each
      * other. Asked on any shard's thread. NULL: none are. */
     bool (*is_whole_row)(void *context, const char *key, size_t length);
@@ -156,7 +157,7 @@ struct iso_aion_options {
 };
 enum { ISO_AION_SHARDS = 64 };
 
-/* Levels at which reads are judged once, by watermarks and the end alone (aion/deferred.h). Of these: whether they are about
+/* Levels at which reads are judged once, by watermarks and the end alone (aion/levels/deferred.h). Of these: whether they are about
  * sessions, so that there is nothing to ask without session order; whether reads need no start. */
 bool iso_aion_holds(enum iso_level level);
 bool iso_aion_is_about_sessions(enum iso_level level);

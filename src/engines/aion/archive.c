@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "aion/archive_private.h"
-#include "aion/deferred.h"
+#include "aion/levels/deferred.h"
 #include "base/memory.h"
 #include "history/archive.h"
 

@@ -3,9 +3,9 @@
 
 #include "aion/archive.h"
 #include "base/index.h"
-#include "aion/pool.h"
-#include "aion/reorder_queue.h"
-#include "aion/values.h"
+#include "aion/structures/pool.h"
+#include "aion/reorder/reorder_queue.h"
+#include "aion/structures/values.h"
 
 void aion_pool_archive(struct iso_archive *archive, struct aion_pool *pool);
 void aion_values_archive(struct iso_archive *archive, struct aion_values *values);

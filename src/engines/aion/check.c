@@ -1,7 +1,7 @@
 /* A finished history through the online engine, in the order of its file. */
 #include <assert.h>
 
-#include "aion/deferred.h"
+#include "aion/levels/deferred.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/team.h"

@@ -1,5 +1,5 @@
 /* The engine's entrance: batches, watermarks, deadlines, and what may be forgotten. */
-#include "aion/deferred.h"
+#include "aion/levels/deferred.h"
 
 #include <assert.h>
 

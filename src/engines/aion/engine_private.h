@@ -1,20 +1,20 @@
 /* The engine: what stands in front of the shards, and what brings their findings to the caller. */
 #pragma once
 
-#include "aion/access_state.h"
+#include "aion/front/access_state.h"
 #include "aion/aion.h"
-#include "aion/budget_state.h"
-#include "aion/dedup.h"
-#include "aion/group_state.h"
-#include "aion/deferred_state.h"
-#include "aion/key_cache_state.h"
-#include "aion/reorder_state.h"
-#include "aion/session_state.h"
-#include "aion/shard.h"
-#include "aion/tie_state.h"
-#include "aion/time_state.h"
-#include "aion/unknown_state.h"
-#include "aion/values.h"
+#include "aion/memory/budget_state.h"
+#include "aion/front/dedup.h"
+#include "aion/front/group_state.h"
+#include "aion/levels/deferred_state.h"
+#include "aion/front/key_cache_state.h"
+#include "aion/reorder/reorder_state.h"
+#include "aion/sessions/session_state.h"
+#include "aion/shard/shard.h"
+#include "aion/shard/tie_state.h"
+#include "aion/memory/time_state.h"
+#include "aion/front/unknown_state.h"
+#include "aion/structures/values.h"
 #include "base/fetch.h"
 
 /* Keys to be looked up, of one shard. */

@@ -1,6 +1,6 @@
 /* Whether the engine is what its files take it for: run in builds that validate (ISO_VALIDATE), after each call. What it
  * costs is kept below a share of the calls' own, however much there is. */
-#include "aion/deferred.h"
+#include "aion/levels/deferred.h"
 
 #ifdef ISO_VALIDATE
 #include <assert.h>

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "polygraph/agenda.h"
+#include "polygraph/saturation/agenda.h"
 #include "polygraph/engine_graph.h"
 
 struct successor {

@@ -2,9 +2,9 @@
 #include "iso/polygraph.h"
 
 #include "base/clock.h"
-#include "polygraph/commit_order.h"
+#include "polygraph/graph/commit_order.h"
 #include "polygraph/validate.h"
-#include "polygraph/windows.h"
+#include "polygraph/order/windows.h"
 #include "problem/placements.h"
 
 static bool is_too_much(const struct engine *engine, uint64_t more)

@@ -1,5 +1,5 @@
 #include "polygraph/validate.h"
-#include "polygraph/windows.h"
+#include "polygraph/order/windows.h"
 
 #ifdef ISO_VALIDATE
 

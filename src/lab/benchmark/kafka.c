@@ -11,7 +11,7 @@
 
 #include "benchmark/live.h"
 #include "benchmark/messages.h"
-#include "run/consume.h"
+#include "run/input/consume.h"
 #include "connectors/kafka/mock.h"
 #include "connectors/kafka/producer.h"
 #include "connectors/kafka/topic.h"

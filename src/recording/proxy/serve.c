@@ -19,7 +19,7 @@
 #include "proxy/address.h"
 #include "proxy/loop.h"
 #include "proxy/status.h"
-#include "run/consume.h"
+#include "run/input/consume.h"
 
 enum { LINGER_MS = 5 }; /* as long as librdkafka by default */
 enum { DESCRIPTORS_KEPT = 256, DESCRIPTORS_MOST = 1 << 21 };

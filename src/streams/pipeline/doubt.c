@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "aion/values.h"
+#include "aion/structures/values.h"
 #include "base/memory.h"
 #include "pipeline/pipeline_private.h"
 

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "aion/values.h"
+#include "aion/structures/values.h"
 #include "pipeline/pipeline_private.h"
 
 enum { LISTED_MOST = 100, SHOWN_MOST = 3 }; /* in the JSON object; in the last line */

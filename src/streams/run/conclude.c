@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cli/log.h"
-#include "run/left_out.h"
-#include "run/spelling.h"
+#include "run/input/left_out.h"
+#include "run/input/spelling.h"
 #include "run/stream.h"
 #include "verdict/unjudged.h"
 

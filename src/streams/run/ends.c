@@ -1,7 +1,7 @@
 #include "run/ends.h"
 
 #include "base/memory.h"
-#include "run/intake.h"
+#include "run/input/intake.h"
 
 enum { STOOD_MS = 1000 };
 

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "run/durable.h"
+#include "run/durable/durable.h"
 #include "connectors/kafka/consumer.h"
 
 struct run_ends {

@@ -9,7 +9,7 @@
 #include "base/team.h"
 #include "cli/log.h"
 #include "cli/system.h"
-#include "run/consume.h"
+#include "run/input/consume.h"
 
 enum { UNCOVERED_SKIP, UNCOVERED_JUDGE }; /* --uncovered */
 

@@ -13,15 +13,15 @@
 #pragma once
 
 #include "connectors/kafka/client.h"
-#include "run/joined.h"
-#include "run/kept.h"
-#include "run/order.h"
-#include "run/output.h"
-#include "run/records.h"
-#include "run/recording.h"
-#include "run/remarks.h"
-#include "run/rounds.h"
-#include "run/source.h"
+#include "run/input/joined.h"
+#include "run/input/kept.h"
+#include "run/input/order.h"
+#include "run/shown/output.h"
+#include "run/input/records.h"
+#include "run/input/recording.h"
+#include "run/shown/remarks.h"
+#include "run/input/rounds.h"
+#include "run/input/source.h"
 
 struct run_stream {
     const struct run_stream_options *options;

@@ -8,15 +8,15 @@
 #include "base/memory.h"
 #include "cli/log.h"
 #include "cli/system.h"
-#include "run/catch_up.h"
-#include "run/checkpoint.h"
+#include "run/durable/catch_up.h"
+#include "run/durable/checkpoint.h"
 #include "run/clock.h"
-#include "run/consume.h"
-#include "run/display.h"
+#include "run/input/consume.h"
+#include "run/shown/display.h"
 #include "run/ends.h"
-#include "run/intake.h"
-#include "run/signals.h"
-#include "run/status.h"
+#include "run/input/intake.h"
+#include "run/shown/signals.h"
+#include "run/shown/status.h"
 
 enum { POLL_MS = 50, FLUSH_MS = 1000 };
 

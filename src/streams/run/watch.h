@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "run/durable.h"
+#include "run/durable/durable.h"
 
 struct run_watch_options {
     struct run_stream_options stream;

@@ -4,7 +4,7 @@ there is one.
 
     names.py [ROOT]     the tree to look at, this repository by default
 
-In Markdown a name of C stands between backquotes. `src/engines/aion/sorted_chunks.h` must be a file or folder; `run.h` one of the page's own
+In Markdown a name of C stands between backquotes. `src/engines/aion/structures/sorted_chunks.h` must be a file or folder; `run.h` one of the page's own
 folder, or one path in the tree must end like that. In a table, `file` | `function` in neighbouring cells, and in a sentence
 `function` (`file`): the function is in the file. A name that begins as ours do (`iso_...`) is in some source; so is, where a page
 is about code (ARCHITECTURE, CONTRIBUTING, READMEs in src), any name of small letters with an underscore. Each module of

@@ -45,7 +45,7 @@ version() { # the number in the document, the file, the name of the constant
     result $? "docs/compatibility.md: $3 of $2 is $1" || echo "# it is $inside"
 }
 document() { sed -nE "s/^\| $1.*\`$2\` ([0-9]+) \|.*/\\1/p" docs/compatibility.md; }
-version "$(document 'state directory' FORMAT)" src/streams/run/durable_configuration.c FORMAT
+version "$(document 'state directory' FORMAT)" src/streams/run/durable/durable_configuration.c FORMAT
 version "$(document journal FORMAT)" src/foundation/store/journal.c FORMAT
 version "$(document recording RECORDING)" src/files/capture/read.c RECORDING
 version "$(document evidence ISO_EVIDENCE_VERSION)" src/files/evidence/evidence.h ISO_EVIDENCE_VERSION

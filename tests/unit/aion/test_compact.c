@@ -1,6 +1,6 @@
 /* Records that are cut in the store: what is left is what the key would be written as, had it been trimmed in memory.
  */
-#include "aion/record.h"
+#include "aion/memory/record.h"
 #include "base/memory.h"
 #include "tests/support/test.h"
 

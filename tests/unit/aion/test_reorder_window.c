@@ -1,6 +1,6 @@
 /* How long transactions wait for each other, and the queue that they wait in, against a plain twin. */
-#include "aion/reorder_queue.h"
-#include "aion/reorder_window.h"
+#include "aion/reorder/reorder_queue.h"
+#include "aion/reorder/reorder_window.h"
 #include "tests/support/test.h"
 
 #include <stdlib.h>

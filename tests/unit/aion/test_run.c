@@ -1,6 +1,6 @@
 /* Runs and values against plain twins. */
-#include "aion/sorted_chunks.h"
-#include "aion/values.h"
+#include "aion/structures/sorted_chunks.h"
+#include "aion/structures/values.h"
 #include "tests/support/test.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "aion/aion.h"
-#include "aion/values.h"
+#include "aion/structures/values.h"
 #include "tests/support/history.h"
 #include "tests/support/temporary.h"
 #include "tests/support/test.h"

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "iso/history.h"
-#include "polygraph/topological.h"
+#include "polygraph/order/topological.h"
 
 enum { NODES = 40, STAY = 30, STEPS = 400, ROUNDS = 200 };
 

@@ -1,6 +1,6 @@
 /* What a run says of bad records, however many there are. */
 #define _GNU_SOURCE
-#include "run/bad_records.h"
+#include "run/input/bad_records.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* What happened and what lasts, in words: when it is told, and when no longer. */
-#include "run/notes.h"
+#include "run/shown/notes.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "run/notify.h"
+#include "run/shown/notify.h"
 
 /* A manager that listens on an abstract socket, and the process's side of it. */
 struct manager {

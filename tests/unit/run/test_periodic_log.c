@@ -1,5 +1,5 @@
 /* What a run without a terminal says of itself, and how seldom. */
-#include "run/periodic_log.h"
+#include "run/shown/periodic_log.h"
 
 #include "tests/support/test.h"
 

@@ -1,6 +1,6 @@
 /* Stopping: who judges may take its time, who waits for others may not. */
 #define _GNU_SOURCE
-#include "run/signals.h"
+#include "run/shown/signals.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>

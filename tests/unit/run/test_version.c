@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "run/durable_configuration.h"
+#include "run/durable/durable_configuration.h"
 #include "base/text.h"
 #include "tests/support/test.h"
 

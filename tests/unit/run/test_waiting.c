@@ -1,5 +1,5 @@
 /* What waits: since when nothing of it was settled, and whether input came all the while. */
-#include "run/waiting.h"
+#include "run/shown/waiting.h"
 
 #include "tests/support/test.h"
 
