@@ -21,7 +21,7 @@ done
 grep -q '^isochron_build_info' "$work/metrics"
 result $? "a running watch has metrics" || sed 's/^/# /' "$work/said" "$work/curl"
 
-grep -o '"isochron_[a-z_]*"' src/presentation/metrics/metrics.c | tr -d '"' | sort -u >"$work/table"
+grep -o '"isochron_[a-z_]*"' src/presentation/metrics/rows.h | tr -d '"' | sort -u >"$work/table"
 grep -v '^#' "$work/metrics" | grep -o '^isochron_[a-z_]*' | sort -u | comm -23 - "$work/table" >"$work/strange"
 [ ! -s "$work/strange" ] && [ -s "$work/metrics" ]
 result $? "all of them are in the table" || sed 's/^/# /' "$work/strange"

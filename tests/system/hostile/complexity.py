@@ -68,5 +68,6 @@ elif mode in("joined_stale","joined_absent"): # each reads another version than 
     h=n//2
     for i in range(h): row(i+1,i)
     for i in range(h): cap(i,'{"tid":%d,"sid":%d,"sts":%d,"ops":[{"t":"r","k":"v/0x1","v":%s}]}'%(i+1,i+1,4*n+i,i//2 if mode=="joined_stale" else "null"))
+    row(8*n,h) # above all of them: the stream is whole where they read
 else:
     sys.exit("complexity.py: no mode "+mode)
