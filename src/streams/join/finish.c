@@ -443,6 +443,7 @@ static void finish_claim(struct iso_join *join, uint32_t number, struct join_tra
     if (record->flags & (JOIN_RECORD_ROWS | JOIN_RECORD_TAKES) && record->flags & JOIN_RECORD_GIVEN &&
         record->status == ISO_UNKNOWN)
         leave_unlisted(join, record, transaction);
+    transaction->flags &= ~JOIN_STARTED_BEFORE; /* clients were recorded by then: what lacks is lost */
     join_mark_lacking(join, transaction);
     bool wrote = join_adopt(join, number, (uint32_t)(transaction - join->open.list)) || record->writes.count;
     if (record->flags & JOIN_RECORD_CTS) {
@@ -480,6 +481,7 @@ void join_finish_placed(struct iso_join *join, uint32_t record, uint32_t transac
             join_lose_whole(join, record, cts);
         return;
     }
+    join->open.list[transaction].flags &= ~JOIN_STARTED_BEFORE;
     join_mark_lacking(join, &join->open.list[transaction]);
     join_adopt(join, record, transaction);
     join->records.list[record].flags |= JOIN_RECORD_DELIVERED;

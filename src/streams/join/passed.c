@@ -85,7 +85,7 @@ static uint64_t least_passed(const struct iso_join *join, uint32_t table)
 /* Without ENDs a binlog's partitions are all there is to go by. */
 static bool goes_by_lanes(const struct iso_join *join)
 {
-    return join->capability->closing == JOIN_CLOSES_AT_END && !join->source.has_ends && !join->source.in_band;
+    return join->capability->closing == JOIN_CLOSES_AT_END && !join->source.has_ends;
 }
 
 static uint64_t sure_of(const struct iso_join *join, uint32_t key)
@@ -190,10 +190,10 @@ static bool lacks_end(const struct iso_join *join, const struct join_record *rec
 
 static bool is_beyond(struct iso_join *join, const struct join_record *record, uint64_t commit, bool empty)
 {
-    if (join->source.in_band)
-        return lacks_end(join, record);
     if (has_channels(join) || goes_by_lanes(join))
         return waits_for_rows(join, record);
+    if (join->source.in_band)
+        return lacks_end(join, record);
     return commit > join->extent.sure && !(commit == UINT64_MAX && empty);
 }
 
@@ -240,7 +240,8 @@ bool join_extent_is_beyond(const struct iso_join *join, const struct join_transa
     if (join->capability->closing != JOIN_CLOSES_AT_END || transaction->flags & (JOIN_ENDED | JOIN_COMPLETE))
         return false;
     if (transaction->identity.tag == JOIN_BY_XID)
-        return join->source.has_ends && transaction->position > join->end.last;
+        return join->source.has_ends &&
+               (!(transaction->flags & JOIN_HAS_POSITION) || transaction->position > join->end.last);
     return extent->closed && join->source.has_ends &&
            (!(transaction->flags & JOIN_HAS_POSITION) || transaction->position > extent->sure);
 }
