@@ -49,8 +49,8 @@ static void write_versions(struct target *target, bool list)
         struct aion_part *part = aion_batch_part(&batch);
         *part = (struct aion_part){.sts = 10 * i,
                                    .cts = 10 * i + 5,
-                                   .opened = 10 * i,
-                                   .bound = 10 * i,
+                                   .start_bound = 10 * i,
+                                   .visible_below = 10 * i,
                                    .origin = i,
                                    .first_step = batch.step_count,
                                    .step_count = 1,
