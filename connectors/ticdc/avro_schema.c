@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "connectors/ticdc/ticdc_private.h"
+#include "connectors/ticdc/decoder_private.h"
 
 /* ---- types ---- */
 

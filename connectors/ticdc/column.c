@@ -5,7 +5,7 @@
 #include "base/base64.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "connectors/ticdc/ticdc_private.h"
+#include "connectors/ticdc/decoder_private.h"
 
 /* An integer as numbers are written: no leading zero, no plus, 64 bits. */
 static bool set_digits(struct iso_cell *cell, struct iso_json_text text)

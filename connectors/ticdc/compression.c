@@ -2,7 +2,7 @@
 #include <lz4frame.h>
 #include <snappy-c.h>
 
-#include "connectors/ticdc/ticdc_private.h"
+#include "connectors/ticdc/decoder_private.h"
 
 enum { LZ4_STEP = 64 << 10 };
 

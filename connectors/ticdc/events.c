@@ -1,7 +1,7 @@
 /* From a row's columns to events. */
 #include <string.h>
 
-#include "connectors/ticdc/ticdc_private.h"
+#include "connectors/ticdc/decoder_private.h"
 #include "iso/verdict.h"
 
 bool ticdc_start_json(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events)

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "connectors/ticdc/ticdc_private.h"
+#include "connectors/ticdc/decoder_private.h"
 
 enum { TICDC_VERSIONS = 8 };
 

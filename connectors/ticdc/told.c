@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "connectors/ticdc/ticdc_private.h"
+#include "connectors/ticdc/decoder_private.h"
 
 static const char *const of_zone = "its TIMESTAMP is text in the changefeed's time zone, which nothing says: set "
                                    "zone=same of its source if the clients' sessions have that zone, too";

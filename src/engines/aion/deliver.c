@@ -1,6 +1,6 @@
 /* From the shards' findings to the caller's events. */
 
-#include "aion/engine_private.h"
+#include "aion/state_private.h"
 
 static const struct iso_aion_party nobody = {.tid = ISO_ABSENT};
 

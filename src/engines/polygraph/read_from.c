@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/order.h"
-#include "polygraph/polygraph_private.h"
+#include "polygraph/engine_private.h"
 
 /* Sets of lists share members, so each is sorted by itself: there are few. False: it is none. */
 static bool sort_set_of_list(struct engine *engine, uint32_t set)

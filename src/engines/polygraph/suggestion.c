@@ -5,7 +5,7 @@
  * number p is seen by begins at p + 1 and later. A read looks for the latest version that it may have seen, as far back
  * as its session lets it. Advice that does not work says nothing.
  */
-#include "polygraph/polygraph_private.h"
+#include "polygraph/engine_private.h"
 #include "problem/placements.h"
 
 enum { PATIENCE = 1024 }; /* looks at a read, on average */

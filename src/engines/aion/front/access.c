@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "aion/front/front_private.h"
+#include "aion/front/taking_private.h"
 #include "base/memory.h"
 
 enum { FEW_TOUCHES = 16 };

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aion/engine_private.h"
+#include "aion/state_private.h"
 #include "base/components.h"
 #include "base/memory.h"
 #include "base/order.h"

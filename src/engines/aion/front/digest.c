@@ -1,6 +1,6 @@
 /* Digests: of a transaction's content, to tell a repeat from a contradiction; of an event, as its stable
  * name. */
-#include "aion/engine_private.h"
+#include "aion/state_private.h"
 
 static inline uint64_t value_digest(const struct iso_history *history, iso_atom atom)
 {

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "aion/engine_private.h"
+#include "aion/state_private.h"
 #include "base/memory.h"
 
 /* Transactions: of a batch for one shard, and for several, which share the cost of a run; of a group. */

@@ -1,7 +1,7 @@
 /* The keys and sessions of a block, looked up once each. */
 #include <string.h>
 
-#include "aion/engine_private.h"
+#include "aion/state_private.h"
 #include "base/memory.h"
 #include "history/snapshot.h"
 

@@ -1,7 +1,7 @@
 /* Transactions of unknown outcome, kept whole in a history of their own until the outcome is reported. */
 #include <string.h>
 
-#include "aion/engine_private.h"
+#include "aion/state_private.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "history/copy.h"

@@ -25,7 +25,7 @@
  */
 #pragma once
 
-#include "aion/front/front_private.h"
+#include "aion/front/taking_private.h"
 #include "base/archive.h"
 
 static inline bool aion_holds(const struct iso_aion *engine)

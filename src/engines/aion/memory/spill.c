@@ -14,7 +14,7 @@
  */
 #include <stdio.h>
 
-#include "aion/engine_private.h"
+#include "aion/state_private.h"
 #include "spill/spill.h"
 
 /* LOOK: transactions between two looks at the process; MARGIN, LEAST: shares of the limit. */

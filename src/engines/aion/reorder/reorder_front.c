@@ -1,7 +1,7 @@
 /* Transactions that wait for their turn, as the front knows them: when it is, and what they bring to their session. */
 #include <string.h>
 
-#include "aion/engine_private.h"
+#include "aion/state_private.h"
 #include "base/memory.h"
 
 static uint32_t new_entrant(struct aion_reorder_front *reorder)

@@ -8,7 +8,7 @@
  * and is reported once: so a session costs the logarithm a member, whatever the order. Who is neither is known no more,
  * and not needed.
  */
-#include "aion/engine_private.h"
+#include "aion/state_private.h"
 #include "base/memory.h"
 
 static struct aion_disorder *disorder_of(struct iso_aion *engine, const struct aion_session *session)

@@ -12,7 +12,7 @@
  * A member that comes to stand before `lost` may be what they broke the order with, and one that starts below `below`
  * may break it itself: that is undecided, unless what is left shows that it does.
  */
-#include "aion/engine_private.h"
+#include "aion/state_private.h"
 #include "base/memory.h"
 
 enum { MUCH = 256, FIRST_PLACE = 1, COUNTED_MOST = (1 << 24) - 1, UNSURE_MOST = UINT8_MAX };

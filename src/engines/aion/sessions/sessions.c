@@ -12,7 +12,7 @@
  * others, wrong. One that ended before these cannot be told from a new one: what claims a place that it may have passed
  * is undecided.
  */
-#include "aion/engine_private.h"
+#include "aion/state_private.h"
 #include "base/memory.h"
 
 /* Steps of the hand for a session that begins, beside one for each of its transactions: more than one, so that it

@@ -4,7 +4,7 @@
 
 #include "base/number_map.h"
 #include "base/heap.h"
-#include "polygraph/polygraph_private.h"
+#include "polygraph/engine_private.h"
 
 #define OWN_EDGE 0xffffffffu /* in a path: begin to commit of one transaction */
 

@@ -1,5 +1,5 @@
 /* The engine's transactions, versions and reads in the terms of evidence. */
-#include "polygraph/polygraph_private.h"
+#include "polygraph/engine_private.h"
 #include "problem/placements.h"
 
 uint32_t event_of(const struct engine *engine, uint32_t node)

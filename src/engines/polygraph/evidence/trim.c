@@ -5,7 +5,7 @@
  * left out on trial.
  */
 #include "polygraph/evidence/derive.h"
-#include "polygraph/polygraph_private.h"
+#include "polygraph/engine_private.h"
 
 enum { LOOK_UP = 256, SHORT = 512, SHORTER = 128 }; /* lemmas */
 

@@ -4,7 +4,7 @@
  * Sessions are paths already. Where sessions are short or their order does not count, a transaction may
  * follow any known predecessor that nobody else follows; that only ever lowers the number of chains.
  */
-#include "polygraph/polygraph_private.h"
+#include "polygraph/engine_private.h"
 
 uint32_t *session_predecessors(const struct engine *engine)
 {

@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "polygraph/polygraph_private.h"
+#include "polygraph/engine_private.h"
 
 struct commit_order {
     uint32_t *order;         /* writes of committed transactions with a cts, by key and cts */

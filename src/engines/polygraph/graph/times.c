@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/order.h"
-#include "polygraph/polygraph_private.h"
+#include "polygraph/engine_private.h"
 
 struct ending {
     uint64_t ended;

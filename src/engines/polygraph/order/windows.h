@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "polygraph/polygraph_private.h"
+#include "polygraph/engine_private.h"
 
 struct windows {
     struct engine *engine;

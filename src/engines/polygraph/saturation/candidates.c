@@ -8,7 +8,7 @@
  * Nothing is kept of what was not listed. Who wants to know why (explain.c) has the clocks of that time made again,
  * from the facts of that time, and asks the rules.
  */
-#include "polygraph/polygraph_private.h"
+#include "polygraph/engine_private.h"
 
 enum { LOOK_UP = 256 }; /* reads between looks at the clock on the wall */
 

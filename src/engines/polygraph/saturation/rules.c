@@ -20,7 +20,7 @@
  * During a search only what is not scheduled matters: an edge from a node that is scheduled is kept by the order
  * of the schedule, one to such a node from another is a conflict, and clocks do not say anything of scheduled nodes.
  */
-#include "polygraph/polygraph_private.h"
+#include "polygraph/engine_private.h"
 
 /* Adds an edge that is not known yet; none behind the one that closes a cycle. */
 static bool add_edge(struct engine *engine, struct fact fact)

@@ -1,6 +1,6 @@
 /* Saturation: the rules at every node in topological order, then wherever a clock has moved, then at the
  * reads that are still open, until nothing more follows. */
-#include "polygraph/polygraph_private.h"
+#include "polygraph/engine_private.h"
 #include "polygraph/validate.h"
 
 enum { LOOK_UP = 256 };   /* steps between looks at the clock on the wall */

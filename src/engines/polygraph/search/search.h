@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "polygraph/polygraph_private.h"
+#include "polygraph/engine_private.h"
 
 enum { LOOK_UP = 256 }; /* steps between looks at the clock on the wall */
 enum { WINDOW = 4096 }; /* nodes that news reaches ahead */

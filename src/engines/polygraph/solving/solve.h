@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/number_map.h"
-#include "polygraph/polygraph_private.h"
+#include "polygraph/engine_private.h"
 #include "solver/solver.h"
 
 /* An edge under one or two literals. `second` 0: one. */

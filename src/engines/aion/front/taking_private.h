@@ -1,7 +1,7 @@
 /* What the files of the front share: a transaction that is being taken. */
 #pragma once
 
-#include "aion/engine_private.h"
+#include "aion/state_private.h"
 
 struct aion_taking {
     struct iso_aion *engine;
