@@ -156,11 +156,19 @@ static bool may_have_moved(const struct comparison *comparison, const struct joi
     return false;
 }
 
+/* The stream was read from the midst of it on, and its END counts more than what came. */
+static bool lacks_its_start(const struct join_transaction *transaction)
+{
+    return transaction && transaction->flags & JOIN_STARTED_BEFORE &&
+           join_events_of(transaction) < transaction->expected;
+}
+
 static void report_missing(const struct comparison *comparison, const struct join_row *write)
 {
     struct iso_join *join = comparison->join;
     bool sure = join->capability->sends_unchanged && write->after != ISO_ABSENT;
-    if (is_unreported(join, write->key) || join_is_lacking(join, write->key))
+    if (is_unreported(join, write->key) || join_is_lacking(join, write->key) ||
+        lacks_its_start(comparison->transaction))
         return;
     if (!join_is_judged(join, write->key)) { /* its table was covered when the record arrived */
         join_leave_out(join, write->key);
@@ -443,7 +451,6 @@ static void finish_claim(struct iso_join *join, uint32_t number, struct join_tra
     if (record->flags & (JOIN_RECORD_ROWS | JOIN_RECORD_TAKES) && record->flags & JOIN_RECORD_GIVEN &&
         record->status == ISO_UNKNOWN)
         leave_unlisted(join, record, transaction);
-    transaction->flags &= ~JOIN_STARTED_BEFORE; /* clients were recorded by then: what lacks is lost */
     join_mark_lacking(join, transaction);
     bool wrote = join_adopt(join, number, (uint32_t)(transaction - join->open.list)) || record->writes.count;
     if (record->flags & JOIN_RECORD_CTS) {
@@ -481,7 +488,6 @@ void join_finish_placed(struct iso_join *join, uint32_t record, uint32_t transac
             join_lose_whole(join, record, cts);
         return;
     }
-    join->open.list[transaction].flags &= ~JOIN_STARTED_BEFORE;
     join_mark_lacking(join, &join->open.list[transaction]);
     join_adopt(join, record, transaction);
     join->records.list[record].flags |= JOIN_RECORD_DELIVERED;

@@ -85,7 +85,7 @@ static uint64_t least_passed(const struct iso_join *join, uint32_t table)
 /* Without ENDs a binlog's partitions are all there is to go by. */
 static bool goes_by_lanes(const struct iso_join *join)
 {
-    return join->capability->closing == JOIN_CLOSES_AT_END && !join->source.has_ends;
+    return join->capability->closing == JOIN_CLOSES_AT_END && !join->source.has_ends && !join->source.in_band;
 }
 
 static uint64_t sure_of(const struct iso_join *join, uint32_t key)
@@ -190,10 +190,10 @@ static bool lacks_end(const struct iso_join *join, const struct join_record *rec
 
 static bool is_beyond(struct iso_join *join, const struct join_record *record, uint64_t commit, bool empty)
 {
-    if (has_channels(join) || goes_by_lanes(join))
-        return waits_for_rows(join, record);
     if (join->source.in_band)
         return lacks_end(join, record);
+    if (has_channels(join) || goes_by_lanes(join))
+        return waits_for_rows(join, record);
     return commit > join->extent.sure && !(commit == UINT64_MAX && empty);
 }
 
