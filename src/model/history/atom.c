@@ -57,7 +57,7 @@ static bool entry_equals(const struct iso_atoms *atoms, uint32_t index, const st
         return false;
     if (probe->form >= ISO_FORM_NEGATIVE)
         return atoms->payload[index] == probe->payload;
-    return memcmp(atoms->text + atoms->payload[index], probe->text, probe->form) == 0;
+    return !probe->form || memcmp(atoms->text + atoms->payload[index], probe->text, probe->form) == 0;
 }
 
 /* The entry of the probe; false: there is none, and a new one's place in the table is `*at`. */
