@@ -18,7 +18,8 @@ struct iso_polygraph_options {
     uint64_t (*memory_in_use)(void); /* bytes that it takes now; NULL: only what a step is about to take counts */
     uint32_t max_findings;           /* of the list, never of the counts; 0: all */
     bool versions_by_commit;         /* ser: the order of versions is that of commit timestamps, and only the order of
-                                      * transactions is sought (src/engines/polygraph/graph/commit_order.h); without advice */
+                                      * transactions is sought (src/engines/polygraph/graph/commit_order.h); without
+                                      * advice */
     bool no_advice, no_saturation, no_meet, no_join, no_windows, no_search, no_solver; /* steps switched off */
     bool no_schedule, no_lookahead; /* of the windows: either order that is proposed */
 };

@@ -38,15 +38,16 @@
  *
  * A query without its end is left out, as if it had not been asked: if the statement fails halfway, do not call it.
  *
- * It never blocks and never breaks the application. Calls between begin and the end of a transaction touch
- * the session's memory only. The end copies the record into a buffer of bounded size, under a lock that is
- * held for that copy alone; a thread of the recorder writes it out, or librdkafka sends it. What cannot be
- * kept (buffer full, disk full, no memory, too large, not UTF-8, a value that begins with U+0002, which the
- * format reserves) is dropped whole and counted by iso_recorder_statistics; no call waits for a disk or a broker
- * but iso_recorder_flush and iso_recorder_free, and those no longer than they are asked to. `sno` counts dropped
- * transactions too, so that a gap in a session's numbers shows where. How many there were is said, too: into a topic by each session and,
- * with all of them together, by the recorder, which also says every ten seconds that it lives; into a file, with `totals`, by a line in front
- * and one at the end. So a checker knows of what is missing: of records that were dropped, and of a recorder that was killed.
+ * It never blocks and never breaks the application. Calls between begin and the end of a transaction touch the
+ * session's memory only. The end copies the record into a buffer of bounded size, under a lock that is held for that
+ * copy alone; a thread of the recorder writes it out, or librdkafka sends it. What cannot be kept (buffer full, disk
+ * full, no memory, too large, not UTF-8, a value that begins with U+0002, which the format reserves) is dropped whole
+ * and counted by iso_recorder_statistics; no call waits for a disk or a broker but iso_recorder_flush and
+ * iso_recorder_free, and those no longer than they are asked to. `sno` counts dropped transactions too, so that a gap
+ * in a session's numbers shows where. How many there were is said, too: into a topic by each session and, with all of
+ * them together, by the recorder, which also says every ten seconds that it lives; into a file, with `totals`, by a
+ * line in front and one at the end. So a checker knows of what is missing: of records that were dropped, and of a
+ * recorder that was killed.
  *
  * Watermarks. A checker that runs along with the database must know when no record can arrive any more that
  * matters for what it has. If a recorder is the only one of a topic and its transactions have snapshots, it

@@ -1,4 +1,5 @@
-/* aion with transactions that wait for those they overtook (aion/reorder/reorder_window.h), on streams of some thousand.
+/* aion with transactions that wait for those they overtook (aion/reorder/reorder_window.h), on streams of some
+ * thousand.
  *
  * A simulated store that now and then lets through a stale read, an overlapping writer, a session that looks back and
  * transactions that did not commit; registers and lists, of small numbers and of texts. Its transactions arrive with

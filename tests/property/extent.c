@@ -38,8 +38,8 @@ struct pending {
 };
 #define OF(damage) (1u << (damage))
 static const struct pending pending[] = {
-    /* Nothing counts their rows: a write without one may have changed nothing, and only the engine knows whether it would
-     * have. So readers of what was lost are accused beside its writer. */
+    /* Nothing counts their rows: a write without one may have changed nothing, and only the engine knows whether it
+     * would have. So readers of what was lost are accused beside its writer. */
     {"debezium-no-metadata", OF(LOST_ROW)},
     {"mariadb-no-metadata", OF(LOST_ROW)},
     {"ticdc", OF(LOST_ROW)},
@@ -325,8 +325,8 @@ static bool is_whole(const struct stream *stream, uint32_t t)
     return stream->arrived[t].rows == stream->arrived[t].of_rows;
 }
 
-/* Whether nothing that came tells of the row that transaction t wrote, and that did not. Where nothing counts rows, others of
- * the transaction do not. */
+/* Whether nothing that came tells of the row that transaction t wrote, and that did not. Where nothing counts rows,
+ * others of the transaction do not. */
 static bool is_without_trace(const struct stream *stream, uint32_t t, uint32_t row)
 {
     const struct arrived *arrived = &stream->arrived[t];
@@ -346,7 +346,8 @@ static bool is_secretly_lost(const struct stream *stream, uint32_t row)
     return lacks_initial(stream, row) && stream->ended[row % stream->world->tables];
 }
 
-/* Where no row of a first snapshot came, nothing tells that there is one: what was there is what the first read says. */
+/* Where no row of a first snapshot came, nothing tells that there is one: what was there is what the first read
+ * says. */
 static bool shows_snapshot(const struct stream *stream)
 {
     bool any = false;

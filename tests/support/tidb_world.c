@@ -344,8 +344,8 @@ static int another_value(struct tidb_world *world, const struct tidb_column *col
     return value;
 }
 
-/* What the encoder of debezium may have put in place of another value, what has no time zone, and what csv names, or has
- * in base64 or hexadecimal, without saying so. */
+/* What the encoder of debezium may have put in place of another value, what has no time zone, and what csv names, or
+ * has in base64 or hexadecimal, without saying so. */
 static bool may_be_lost(const struct tidb_world *world, const struct tidb_column *column, int value, int other)
 {
     enum tidb_form form = column->type->form;

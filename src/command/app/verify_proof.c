@@ -1,4 +1,5 @@
-/* Proofs of `isochron prove` confirmed: the question made again of the program, each step checked by src/engines/verify. */
+/* Proofs of `isochron prove` confirmed: the question made again of the program, each step checked by
+ * src/engines/verify. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -157,8 +157,8 @@ struct iso_aion_options {
 };
 enum { ISO_AION_SHARDS = 64 };
 
-/* Levels at which reads are judged once, by watermarks and the end alone (aion/levels/deferred.h). Of these: whether they are about
- * sessions, so that there is nothing to ask without session order; whether reads need no start. */
+/* Levels at which reads are judged once, by watermarks and the end alone (aion/levels/deferred.h). Of these: whether
+ * they are about sessions, so that there is nothing to ask without session order; whether reads need no start. */
 bool iso_aion_holds(enum iso_level level);
 bool iso_aion_is_about_sessions(enum iso_level level);
 bool iso_aion_needs_no_start(enum iso_level level);

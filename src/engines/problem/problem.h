@@ -1,14 +1,15 @@
 /* What a finished history says before any graph: who takes part, what each wrote in the end, what each read of others,
- * and who may have written what a read saw. What is wrong by itself (a transaction that contradicts its own reads, a value
- * of an aborted transaction or of nobody) is a finding.
+ * and who may have written what a read saw. What is wrong by itself (a transaction that contradicts its own reads, a
+ * value of an aborted transaction or of nobody) is a finding.
  *
  *   problem.c          history -> transactions, writes, external reads
  *   lists.c, repeats.c, placements.c   list reads -> the version order of lists, or what it may be
  *   writers.c          who may have written what a read of a register saw
  *   unwritten.c        who else wrote what nobody left behind
  *
- * Transactions, writes and reads are numbers, each from 0; `in_history` and `local` lead to the history's and back. Engines
- * copy the parts that they need (structs of lists) and go on with these; the problem stays the owner of the lists.
+ * Transactions, writes and reads are numbers, each from 0; `in_history` and `local` lead to the history's and back.
+ * Engines copy the parts that they need (structs of lists) and go on with these; the problem stays the owner of the
+ * lists.
  */
 #pragma once
 
@@ -111,7 +112,8 @@ bool problem_has_findings(const struct problem *problem);
 /* placements.c */
 void placements_release(struct placements *placements); /* or NULL */
 
-/* lists.c: the writers of list reads, or a finding, or the key's placements say it; fills list_orders and placements. */
+/* lists.c: the writers of list reads, or a finding, or the key's placements say it; fills list_orders and
+ * placements. */
 void problem_resolve_lists(struct problem *problem);
 
 /* writers.c: fills `writer` and `set` of the others; false: a read has no possible writer. */

@@ -1,8 +1,8 @@
 /* Who may have written what a read saw: one final write, the initial version, or one of several of one value.
  *
- * Those of one key and value are a *set*, kept once however many read it: a few values on hot keys make more pairs of a
- * read and a possible writer than memory has room for. Writes and reads are dealt out by key first, each with its value,
- * so that the table of values is a small one that stays in the cache, and nothing is looked up far away.
+ * Those of one key and value are a *set*, kept once however many read it: a few values on hot keys make more pairs of
+ * a read and a possible writer than memory has room for. Writes and reads are dealt out by key first, each with its
+ * value, so that the table of values is a small one that stays in the cache, and nothing is looked up far away.
  */
 #include "base/hash.h"
 #include "history/initial.h"

@@ -57,8 +57,8 @@ static const struct rowsets_row *row_at(const struct iso_rowsets *engine, const 
     return &engine->store.rows[table->chunks[chunk].rows[at]];
 }
 
-/* The first place whose row `comes_before`, an expression in `row_`, is not true of: in the last chunk that begins with one
- * of which it `begins_before`. */
+/* The first place whose row `comes_before`, an expression in `row_`, is not true of: in the last chunk that begins
+ * with one of which it `begins_before`. */
 #define FIND_PLACE(engine, table, begins_before, comes_before)                                                         \
     ({                                                                                                                 \
         const struct rowsets_row *row_;                                                                                \

@@ -1,8 +1,8 @@
 /* What row sets say of rows that they did not find: reads of nothing, which are put behind the rows of each.
  *
- * Of a finished history all keys in the range get them. Of a stream nobody knows which keys there are when a range arrives:
- * those get them that its own transaction names, so that INT and EXT of one key meet in them. Of all other keys the ranges'
- * judge says it (rowsets/rowsets.h).
+ * Of a finished history all keys in the range get them. Of a stream nobody knows which keys there are when a range
+ * arrives: those get them that its own transaction names, so that INT and EXT of one key meet in them. Of all other
+ * keys the ranges' judge says it (rowsets/rowsets.h).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* What a request has to carry: a token that a file holds, as `Authorization: Bearer TOKEN`. Without one a server listens on the loopback
- * interface alone. Threads: any.
+/* What a request has to carry: a token that a file holds, as `Authorization: Bearer TOKEN`. Without one a server
+ * listens on the loopback interface alone. Threads: any.
  */
 #pragma once
 

@@ -29,8 +29,9 @@ void iso_web_free(struct iso_web *web);
 
 uint16_t iso_web_port(const struct iso_web *web);
 
-/* Takes over the snapshot's content and leaves `metrics` empty. `trouble`: NULL or "": none. Says that the checker came
- * by. `waiting`: what waits, in words, or NULL; `waits`: the same class by class, a JSON list, or NULL; `notes`: what else is to be known, a line each, or NULL. */
+/* Takes over the snapshot's content and leaves `metrics` empty. `trouble`: NULL or "": none. Says that the checker
+ * came by. `waiting`: what waits, in words, or NULL; `waits`: the same class by class, a JSON list, or NULL; `notes`:
+ * what else is to be known, a line each, or NULL. */
 void iso_web_publish(struct iso_web *web, struct iso_metrics *metrics, bool ready, const char *trouble,
                      const char *waiting, const char *waits, const char *notes);
 

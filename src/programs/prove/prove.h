@@ -1,9 +1,9 @@
 /* Decides a program: at which levels can no execution of these instances break a rule?
  *
- * One question for a level: "is there an execution that breaks a rule?", as bits to a SAT solver (src/foundation/solver). No: it
- * holds. Yes: the execution is run again with plain numbers (execution.h), and only then told. An execution of a strong
- * level is one of every weaker level, so not every level needs a question of its own: a violation goes down, and that
- * a weak level holds goes up.
+ * One question for a level: "is there an execution that breaks a rule?", as bits to a SAT solver
+ * (src/foundation/solver). No: it holds. Yes: the execution is run again with plain numbers (execution.h), and only
+ * then told. An execution of a strong level is one of every weaker level, so not every level needs a question of its
+ * own: a violation goes down, and that a weak level holds goes up.
  *
  * Undecided: the time is up, the program is too large, or a loop of it can have more rounds than --unroll.
  *

@@ -2,18 +2,19 @@
  * keys, what reading or writing a relation does besides, and which objects of users have names that could be meant instead of the
  * database's own.
  *
- * Read by a query, in a client's own session while that is idle. It is as of its moment. Each relation has a *generation*: a hash of the rows
- * of the system catalogs that it is made of, by their xmin; and so has all that is no relation's (functions, operators, casts, types). Whoever
- * asks later, in a new snapshot, for those of the names that statements used (catalog_put_check), and gets the same sum, knows that
- * nothing of these changed between: what a statement in between was taken to mean is what it meant. A relation that took one of the names
- * since is in the sum, too.
+ * Read by a query, in a client's own session while that is idle. It is as of its moment. Each relation has a
+ * *generation*: a hash of the rows of the system catalogs that it is made of, by their xmin; and so has all that is no
+ * relation's (functions, operators, casts, types). Whoever asks later, in a new snapshot, for those of the names that
+ * statements used (catalog_put_check), and gets the same sum, knows that nothing of these changed between: what a
+ * statement in between was taken to mean is what it meant. A relation that took one of the names since is in the sum,
+ * too.
  *
  * Rows of a table are taken (`is_taken`) only where a change stream has them: no views, no temporary and unlogged tables, no children of
  * other tables and none that has any; of partitioned ones the root, where a publication publishes by it; published ones, if there is any
  * publication.
  *
- * Ownership: a catalog is counted (atomically); once it is built nothing changes but which names are used, and how far it is confirmed.
- * Threads: any.
+ * Ownership: a catalog is counted (atomically); once it is built nothing changes but which names are used, and how far
+ * it is confirmed. Threads: any.
  */
 #pragma once
 
@@ -108,7 +109,8 @@ static inline void catalog_add_names(struct catalog_names *to, const struct cata
     to->all |= names->all;
 }
 
-/* A query of one number; its text if nothing of what was used until now has changed. Of an open transaction it says what that sees. */
+/* A query of one number; its text if nothing of what was used until now has changed. Of an open transaction it says
+ * what that sees. */
 void catalog_put_check(struct catalog *catalog, struct iso_text *query, char expected[CATALOG_EXPECTED]);
 /* Does what these names mean in `catalog` mean the same in another? */
 bool catalog_agrees(struct catalog *catalog, const struct catalog *other, const struct catalog_names *names);

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Relations and, for each partition, those that it is a part of. Temporary ones are left out: they come and go, and are another session's or
- * asked for apart. */
+/* Relations and, for each partition, those that it is a part of. Temporary ones are left out: they come and go, and
+ * are another session's or asked for apart. */
 #define RELATIONS_BEGIN                                                                                                \
     "WITH RECURSIVE s(oid, root) AS (SELECT oid, oid FROM pg_catalog.pg_class WHERE oid >= 16384 AND relkind IN"       \
     " ('r', 'p', 'v', 'm', 'f', 'S') AND relpersistence <> 't'"
@@ -14,8 +14,9 @@
     " UNION ALL SELECT i.inhrelid, s.root FROM s JOIN pg_catalog.pg_inherits i ON i.inhparent = s.oid"                 \
     " JOIN pg_catalog.pg_class p ON p.oid = i.inhrelid AND p.relispartition) "
 
-/* Their rows in the catalogs, each as a letter, its place and its xmin; of pg_class what matters of it, as TRUNCATE and the like write that,
- * too. And, of relation 0, what is no relation's; the rules of views among it, as one view may be made of another. */
+/* Their rows in the catalogs, each as a letter, its place and its xmin; of pg_class what matters of it, as TRUNCATE
+ * and the like write that, too. And, of relation 0, what is no relation's; the rules of views among it, as one view
+ * may be made of another. */
 #define OF_RELATION(letter, place, table, relation)                                                                    \
     " UNION ALL SELECT s.root, '" letter "' || x." place " || '.' || x.xmin FROM s JOIN pg_catalog." table             \
     " x ON x." relation " = s.oid"
@@ -86,7 +87,8 @@
     " UNION ALL SELECT 't', t.typname, true FROM pg_catalog.pg_type t JOIN pg_catalog.pg_type b"                       \
     " ON b.typname = t.typname AND b.oid < 16384 WHERE t.oid >= 16384) s"
 
-/* As texts; in one row a column of a table, or a relation of the system's, or (oid 0) a shadow or the generation of what is no relation's. */
+/* As texts; in one row a column of a table, or a relation of the system's, or (oid 0) a shadow or the generation of
+ * what is no relation's. */
 const char catalog_query[] = RELATIONS_BEGIN RELATIONS_END
     ", g AS MATERIALIZED (SELECT relation, " SUM " AS sum FROM " ROWS " GROUP BY relation)"
     " SELECT c.oid, n.nspname, c.relname,"
@@ -115,8 +117,9 @@ const char catalog_query[] = RELATIONS_BEGIN RELATIONS_END
     " UNION ALL SELECT 0, 'g', '', false, false, 0, '', 0, '', false, false, false, '', 0, false, sum FROM g"
     " WHERE relation = 0 ORDER BY 1, 6";
 
-/* What this transaction wrote to them, or another of this session within the last second: of pg_type, pg_attribute, pg_proc, pg_class,
- * pg_attrdef, pg_cast, pg_constraint, pg_index, pg_inherits, pg_namespace, pg_operator, pg_rewrite, pg_trigger, pg_policy. */
+/* What this transaction wrote to them, or another of this session within the last second: of pg_type, pg_attribute,
+ * pg_proc, pg_class, pg_attrdef, pg_cast, pg_constraint, pg_index, pg_inherits, pg_namespace, pg_operator, pg_rewrite,
+ * pg_trigger, pg_policy. */
 const char catalog_changed_query[] =
     "pg_catalog.pg_current_xact_id_if_assigned() IS NOT NULL AND (pg_catalog.current_setting('track_counts') <> 'on'"
     " OR EXISTS (SELECT 1 FROM pg_catalog.pg_class r WHERE r.oid = ANY ('{1247,1249,1255,1259,2604,2605,2606,2610,2611,"

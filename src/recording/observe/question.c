@@ -36,8 +36,8 @@ static void put_sync(struct observed *observed, enum question question, struct i
     observed_push(observed, ENTRY_SYNC, question);
 }
 
-/* Outside of a transaction it has a timeout of its own, whatever the client's is. Within one it stands in a savepoint: where it fails (the client cancels, its
- * statement_timeout is over) the client's transaction does not. */
+/* Outside of a transaction it has a timeout of its own, whatever the client's is. Within one it stands in a savepoint:
+ * where it fails (the client cancels, its statement_timeout is over) the client's transaction does not. */
 static void put_question(struct observed *observed, enum question question, const char *query, struct iso_text *text)
 {
     char savepoint[80];
@@ -88,7 +88,8 @@ static bool check_is_due(const struct observed *observed)
     return observe_check_wanted(observed->world->shared, observed->database);
 }
 
-/* What a transaction changed of the catalog itself only it can say. That it may have is asked first, since it costs little. */
+/* What a transaction changed of the catalog itself only it can say. That it may have is asked first, since it costs
+ * little. */
 static void ask_what_is_seen(struct observed *observed, bool with_check, struct iso_text *before)
 {
     bool is_idle = observed->status == 'I';
@@ -130,8 +131,8 @@ void observed_ask_at_end(struct observed *observed, struct iso_text *before)
         ask_what_is_seen(observed, true, before);
 }
 
-/* Before a statement that could be recorded: the catalog, if it is out of date, and what the session sees, if that is not known. And
- * whether what waits was right. */
+/* Before a statement that could be recorded: the catalog, if it is out of date, and what the session sees, if that is
+ * not known. And whether what waits was right. */
 static void ask_what_is_meant(struct observed *observed, const struct plan_statement *statement,
                               struct iso_text *before)
 {
@@ -232,7 +233,8 @@ static void take_view(struct observed *observed)
         observe_confirmed(observed->world->shared, observed->database, observed->catalog, observed->asked_at, is_same);
         observed_settle(observed, false);
     }
-    /* A transaction that changed what it used goes on unrecorded; others' changes are found when its record is confirmed. */
+    /* A transaction that changed what it used goes on unrecorded; others' changes are found when its record is
+     * confirmed. */
     observed->transaction.may_have_changed = !is_idle && *observed->answer[ANSWER_CHANGED] == 't';
     if (!is_idle && (*check ? !is_same : observed->transaction.may_have_changed))
         return;

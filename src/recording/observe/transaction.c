@@ -18,8 +18,9 @@ void observed_begin_transaction(struct observed *observed, enum transaction_stat
     iso_recorder_begin(observed->session);
 }
 
-/* What was recorded is right if nothing changed in the catalog since it was read: which is asked later, for many records at
- * once. A record that lists nothing and leaves its writes to the stream is right anyway, and waits only for its turn. */
+/* What was recorded is right if nothing changed in the catalog since it was read: which is asked later, for many
+ * records at once. A record that lists nothing and leaves its writes to the stream is right anyway, and waits only for
+ * its turn. */
 static void wait_for_confirmation(struct observed *observed, bool has_claims)
 {
     struct observe_held *held = &observed->held;

@@ -146,8 +146,8 @@ static bool put_binary(uint32_t type, const uint8_t *bytes, uint32_t size, const
 /* Types whose text is the same whatever the session has set, but for what `spelling` says. Users' types are asked about before. */
 static bool is_spelt_alike(uint32_t type, const struct spelling *spelling)
 {
-    /* bool, name, integers, text, oid, json; cidr, macaddr8, macaddr, inet; arrays of these and of numeric, uuid; bpchar, varchar, time;
-     * numeric, uuid, jsonb; ranges of numbers */
+    /* bool, name, integers, text, oid, json; cidr, macaddr8, macaddr, inet; arrays of these and of numeric, uuid;
+     * bpchar, varchar, time; numeric, uuid, jsonb; ranges of numbers */
     static const uint16_t alike[] = {16,   19,   20,   21,   23,   25,   26,   114,  650,  774,  829,
                                      869,  1000, 1003, 1005, 1007, 1009, 1015, 1016, 1028, 1231, 2951,
                                      1042, 1043, 1083, 1700, 2950, 3802, 3904, 3906, 3926};

@@ -146,7 +146,8 @@ bool observe_catalog_wanted(struct observe_shared *shared, struct observe_databa
     return wanted;
 }
 
-/* In place of the one that is known, if it says anything else. Sessions may still have earlier ones, of which the last few are kept. */
+/* In place of the one that is known, if it says anything else. Sessions may still have earlier ones, of which the last
+ * few are kept. */
 static void take_catalog(struct observe_database *database, struct catalog *catalog)
 {
     const struct catalog_names any = {.all = true};

@@ -15,7 +15,8 @@
 #include "observe/plan.h"
 
 enum { WORLD_PLANS = 512, WORLD_SHAPES = 256, WORLD_PLAN_TEXT = 1 << 16, WORLD_PLAN_BYTES = 1 << 26 };
-/* Nanoseconds. A catalog whose answer took less is asked for by sessions that work: for a fifth of the time, and a second at once. */
+/* Nanoseconds. A catalog whose answer took less is asked for by sessions that work: for a fifth of the time, and a
+ * second at once. */
 enum { CATALOG_CHEAP = 100000000, CATALOG_SHARE = 5, CATALOG_BURST = 1000000000 };
 enum { CATALOG_SECONDS = 60, CATALOG_PAUSE = 2, CATALOG_LATE = 10, DATABASES_KEPT = 16, CATALOGS_KEPT = 16 };
 #define SECOND INT64_C(1000000000)
@@ -51,7 +52,8 @@ struct observe_database {
     bool is_asked;           /* by some session, now */
     uint32_t first_askers;
     _Atomic bool is_stale; /* or may be */
-    /* Nanoseconds: when it was asked for last, and how long the answer took; the same of the last question whether it is what it was. */
+    /* Nanoseconds: when it was asked for last, and how long the answer took; the same of the last question whether it
+     * is what it was. */
     int64_t asked_at, cost;
     int64_t spent, spent_at; /* on catalogs by sessions that work, less what time has given back since */
     _Atomic int64_t check_at, check_cost;
@@ -84,8 +86,9 @@ static inline bool observe_is_on(struct observe_shared *shared)
 struct observe_database *observe_database(struct observe_shared *shared, const char *name);
 void observe_database_release(struct observe_shared *shared, struct observe_database *database); /* NULL is allowed */
 uint32_t observe_databases(struct observe_shared *shared);                                       /* that are known */
-/* Is it time that somebody asks for the catalog? Who gets true does, and says observe_catalog_is. A session that works (behind an answer,
- * or before a statement) asks only if it is out of date: at once if that is cheap, else if it has been for too long. */
+/* Is it time that somebody asks for the catalog? Who gets true does, and says observe_catalog_is. A session that works
+ * (behind an answer, or before a statement) asks only if it is out of date: at once if that is cheap, else if it has
+ * been for too long. */
 enum observe_moment { MOMENT_IDLE, MOMENT_BEHIND, MOMENT_BEFORE };
 bool observe_catalog_wanted(struct observe_shared *shared, struct observe_database *database,
                             enum observe_moment moment);
@@ -95,7 +98,8 @@ struct catalog *observe_catalog(struct observe_shared *shared,
                                 struct observe_database *database); /* a reference, or NULL */
 
 int64_t observe_nanoseconds(void); /* of the monotonic clock */
-/* The same of the question whether what was used of it is what it was, which confirms what all sessions recorded before it. */
+/* The same of the question whether what was used of it is what it was, which confirms what all sessions recorded
+ * before it. */
 bool observe_check_wanted(struct observe_shared *shared, struct observe_database *database);
 /* Somebody may have changed the catalog. */
 void observe_is_defined(struct observe_database *database);
@@ -109,8 +113,8 @@ struct observe_held {
     struct catalog_names names;
     int64_t at;
 };
-/* Whether the names meant until then what they were taken to mean; HELD_WAITS: that is not known yet, and the held may be of a newer
- * catalog, which is the same in this, and of a later moment. */
+/* Whether the names meant until then what they were taken to mean; HELD_WAITS: that is not known yet, and the held may
+ * be of a newer catalog, which is the same in this, and of a later moment. */
 enum observe_verdict { HELD_WAITS, HELD_RIGHT, HELD_WRONG };
 enum observe_verdict observe_held(struct observe_shared *shared, struct observe_held *held);
 

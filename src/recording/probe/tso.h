@@ -1,7 +1,7 @@
 /* What TiDB answers about a transaction's timestamps, read strictly.
  *
- * @@tidb_current_ts is a number; @@tidb_last_txn_info and @@tidb_last_query_info are JSON objects, or empty. A version that
- * answers in another way is refused: what was read wrongly would be judged wrongly. Threads: any; no state.
+ * @@tidb_current_ts is a number; @@tidb_last_txn_info and @@tidb_last_query_info are JSON objects, or empty. A version
+ * that answers in another way is refused: what was read wrongly would be judged wrongly. Threads: any; no state.
  */
 #ifndef ISO_PROBE_TSO_H
 #define ISO_PROBE_TSO_H

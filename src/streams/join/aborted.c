@@ -1,12 +1,12 @@
 /* Transactions that stand in the log and, as far as it says, did not commit there.
  *
- * MariaDB's binlog has a group that was rolled back when it used something that cannot be (a temporary table), and
- * the rows of an XA transaction, which commits elsewhere, or never, at its PREPARE. Debezium sends the rows of both; they
+ * MariaDB's binlog has a group that was rolled back when it used something that cannot be (a temporary table), and the
+ * rows of an XA transaction, which commits elsewhere, or never, at its PREPARE. Debezium sends the rows of both; they
  * differ from others in that their BEGIN has no END before the next BEGIN, which stands later in the log. (One that
- * does not is a connector that started over.) So it looks where an END was lost, too. Their rows are versions of unknown
- * outcome; where the source says that XA is used (`xa`), they and their records are unjudged. A client's record that such a
- * transaction committed has no position: nothing says when it did. A statement that commits by itself has a BEGIN
- * without an END, too, and no rows.
+ * does not is a connector that started over.) So it looks where an END was lost, too. Their rows are versions of
+ * unknown outcome; where the source says that XA is used (`xa`), they and their records are unjudged. A client's
+ * record that such a transaction committed has no position: nothing says when it did. A statement that commits by
+ * itself has a BEGIN without an END, too, and no rows.
  */
 #include "join/join_private.h"
 

@@ -87,8 +87,8 @@ void join_extent_close_at(struct iso_join *join, uint64_t whole);
 /* Nothing more arrives. Records that commit beyond the extent, and of which not all came, get JOIN_RECORD_BEYOND. */
 void join_extent_close(struct iso_join *join);
 
-/* The same: whether more of an open transaction may have been on its way. Where ENDs come, and its own does not lie behind
- * the last of them, its own was lost. */
+/* The same: whether more of an open transaction may have been on its way. Where ENDs come, and its own does not lie
+ * behind the last of them, its own was lost. */
 bool join_extent_is_beyond(const struct iso_join *join, const struct join_transaction *transaction);
 
 /* Whether all that concerns the key up to the position came, as long as nothing says that it did not. */

@@ -136,8 +136,6 @@ static bool is_unreported(const struct iso_join *join, uint32_t key)
     return join->options.is_unreported(join->options.context, text, length);
 }
 
-/* A write without a row. It may have changed nothing, and then some sources send none: whether it did, the engine
- * knows. */
 /* Net changes without rows before: an update may have moved a row, and then nothing shows that it is gone from its old
  * key. */
 static bool may_have_moved(const struct comparison *comparison, const struct join_row *write)
@@ -163,6 +161,8 @@ static bool lacks_its_start(const struct join_transaction *transaction)
            join_events_of(transaction) < transaction->expected;
 }
 
+/* A write without a row. It may have changed nothing, and then some sources send none: whether it did, the engine
+ * knows. */
 static void report_missing(const struct comparison *comparison, const struct join_row *write)
 {
     struct iso_join *join = comparison->join;

@@ -237,8 +237,8 @@ bool iso_join_is_at_end(const struct iso_join *join, uint32_t input);
 bool iso_join_waits_for_positions(const struct iso_join *join);
 void iso_join_left_behind(struct iso_join *join, uint32_t input, bool left_behind);
 
-/* At the end: whether a read of the key at this position that differs from what came is wrong, and does not wait for what
- * did not come (join/extent.h). */
+/* At the end: whether a read of the key at this position that differs from what came is wrong, and does not wait for
+ * what did not come (join/extent.h). */
 bool iso_join_is_sure(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key, uint64_t position);
 
 /* Whether rows that the key's table had at first may not have come: who finds one that no change explains waits. */

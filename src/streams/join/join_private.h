@@ -99,8 +99,8 @@ struct iso_join {
 
 /* carry.c */
 void join_carry_table(struct iso_join *join, const struct join_change *change);
-/* A row of the key arrived, of that commit timestamp, maybe behind the statement; `again`: it stands behind others of that
- * timestamp. It goes where statements carry its table's rows. */
+/* A row of the key arrived, of that commit timestamp, maybe behind the statement; `again`: it stands behind others of
+ * that timestamp. It goes where statements carry its table's rows. */
 void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position, iso_atom value, bool again);
 bool join_is_carried(struct iso_join *join, const struct join_change *change, uint32_t key);
 /* The key's value from a RENAME on that nobody knows: where rows of the old name may still come, it leaves with theirs;

@@ -204,7 +204,8 @@ static bool is_whole(struct iso_join *join, uint32_t row, uint32_t finals)
     return tally->writes ? tally->changes >= tally->writes : join->keys.list[row].mark == finals;
 }
 
-/* What the record says it wrote where rows lack, and of which some did not come; of rows whose columns are cells all cells.
+/* What the record says it wrote where rows lack, and of which some did not come; of rows whose columns are cells all
+ * cells.
  */
 static void lose_listed(struct iso_join *join, const struct join_record *record,
                         const struct join_transaction *transaction, uint64_t position)

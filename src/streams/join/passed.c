@@ -141,8 +141,8 @@ static bool only_reads(const struct iso_join *join, const struct join_record *re
            !record->xid && !record->writes.count && record->flags & JOIN_RECORD_TAKES;
 }
 
-/* Whether all that the record did to the row of its write came; `mark`: that of final rows. PostgreSQL sends a row for each
- * write, others may leave out those that changed nothing. */
+/* Whether all that the record did to the row of its write came; `mark`: that of final rows. PostgreSQL sends a row for
+ * each write, others may leave out those that changed nothing. */
 static bool has_come(struct iso_join *join, const struct join_record *record, const struct join_row *write,
                      uint32_t mark)
 {
@@ -171,8 +171,8 @@ static bool waits_for_rows(struct iso_join *join, const struct join_record *reco
     return !transaction && record->flags & JOIN_RECORD_TAKES && commit > sure_of(join, ISO_NONE);
 }
 
-/* Nothing more than a marker says where in the log it is. Where as many transactions ended without a row as there are such
- * records, they are those. */
+/* Nothing more than a marker says where in the log it is. Where as many transactions ended without a row as there are
+ * such records, they are those. */
 static bool is_lost_on_its_way(const struct iso_join *join)
 {
     uint64_t records = 0;
@@ -239,11 +239,10 @@ bool join_extent_is_beyond(const struct iso_join *join, const struct join_transa
         return extent->closed && transaction->cts > extent->sure;
     if (join->capability->closing != JOIN_CLOSES_AT_END || transaction->flags & (JOIN_ENDED | JOIN_COMPLETE))
         return false;
-    if (transaction->identity.tag == JOIN_BY_XID)
-        return join->source.has_ends &&
-               (!(transaction->flags & JOIN_HAS_POSITION) || transaction->position > join->end.last);
-    return extent->closed && join->source.has_ends &&
-           (!(transaction->flags & JOIN_HAS_POSITION) || transaction->position > extent->sure);
+    bool by_xid = transaction->identity.tag == JOIN_BY_XID;
+    return join->source.has_ends && (by_xid || extent->closed) &&
+           (!(transaction->flags & JOIN_HAS_POSITION) ||
+            transaction->position > (by_xid ? join->end.last : extent->sure));
 }
 
 bool iso_join_is_sure(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key, uint64_t position)

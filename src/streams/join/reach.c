@@ -46,8 +46,8 @@ void join_extent_deliver(struct iso_join *join, uint64_t xid, uint32_t number)
             reach(&join->extent, kept, &kept->snapshots[kept->ots[o]]);
 }
 
-/* Who has an xid that a snapshot could not know yet got it, and committed, behind it; so what the snapshot sees stands before
- * that commit in the log. */
+/* Who has an xid that a snapshot could not know yet got it, and committed, behind it; so what the snapshot sees stands
+ * before that commit in the log. */
 static void reach_older(struct iso_join *join)
 {
     const struct join_positions *positions = &join->positions;
@@ -58,8 +58,8 @@ static void reach_older(struct iso_join *join)
     }
 }
 
-/* Below it everything had ended when the first client looked. Where nothing came but the connector's first snapshot, what
- * changed since that was read is missing, too. */
+/* Below it everything had ended when the first client looked. Where nothing came but the connector's first snapshot,
+ * what changed since that was read is missing, too. */
 static uint64_t floor_of(const struct iso_join *join)
 {
     bool is_read = join->start.snapshots && !join->start.streams;

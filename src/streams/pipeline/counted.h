@@ -1,16 +1,17 @@
 /* Clients' records that somebody counted, and which of them never came (native/counted.h).
  *
- * A recorder numbers the records of a session without gaps (`sno`), those that it had to drop, too, and says how many there
- * were. So a session that it speaks of is *counted*, from that number on: one that is jumped over, or that should
- * have come before the last count, is that of a record that was lost on its way. It may come yet, since what is sent again may
- * be late; then it is none. Sessions that nobody counts have no holes.
+ * A recorder numbers the records of a session without gaps (`sno`), those that it had to drop, too, and says how many
+ * there were. So a session that it speaks of is *counted*, from that number on: one that is jumped over, or that
+ * should have come before the last count, is that of a record that was lost on its way. It may come yet, since what is
+ * sent again may be late; then it is none. Sessions that nobody counts have no holes.
  *
  * When it ends a recorder says how many records all of its sessions have had: where that is more than what is known of
  * those, whole sessions were lost. And one that promised to speak again, and did not while others did, for
- * COUNTED_SILENCE_MS and three times what it promised, was killed: what it had not sent yet is lost, nobody knows how much.
+ * COUNTED_SILENCE_MS and three times what it promised, was killed: what it had not sent yet is lost, nobody knows how
+ * much.
  *
- * Memory: 32 bytes a session, 24 a hole, 150 a recorder. Those that have ended without holes are forgotten. Threads: the
- * caller's.
+ * Memory: 32 bytes a session, 24 a hole, 150 a recorder. Those that have ended without holes are forgotten. Threads:
+ * the caller's.
  */
 #pragma once
 

@@ -65,8 +65,8 @@ void iso_pipeline_initial(struct iso_pipeline *pipeline, const struct iso_histor
 /* An input whose watermark counts from now on. Those that are not declared count from their first message. */
 void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_t now);
 
-/* An input, or ISO_NONE: of records that are not joined, is read from `offset` on: if there were messages below, they are not
- * known. (An input whose first message has an offset above 0 says so itself.) */
+/* An input, or ISO_NONE: of records that are not joined, is read from `offset` on: if there were messages below, they
+ * are not known. (An input whose first message has an offset above 0 says so itself.) */
 void iso_pipeline_begins(struct iso_pipeline *pipeline, uint32_t input, int64_t offset);
 
 /* Messages that arrived from an input since its watermark passed the pipeline's: what the engine keeps open because
@@ -103,7 +103,8 @@ bool iso_pipeline_time(const struct iso_pipeline *pipeline, uint64_t now, uint64
 enum iso_status iso_pipeline_reached(struct iso_pipeline *pipeline, uint64_t time, uint64_t now,
                                      struct iso_error *error);
 
-/* Whether records came that mean something only beside a change stream, and there is none: nothing they read is judged. */
+/* Whether records came that mean something only beside a change stream, and there is none: nothing they read is
+ * judged. */
 bool iso_pipeline_lacks_stream(const struct iso_pipeline *pipeline);
 
 /* What a clock shows, in milliseconds since 1970: how long recorders have been silent (pipeline/counted.h). */
@@ -166,8 +167,8 @@ void iso_pipeline_imply_queries(struct iso_pipeline *pipeline, struct iso_histor
 /* As iso_join_left_out, with names that stay; false also where there are no change streams. */
 bool iso_pipeline_left_out(const struct iso_pipeline *pipeline, uint32_t number, struct iso_join_left_out *left_out);
 
-/* What is known so far: violated (1), undecided (3), or holds (0). Opens the books (pipeline/accounting.h); or by books that
- * are open. */
+/* What is known so far: violated (1), undecided (3), or holds (0). Opens the books (pipeline/accounting.h); or by
+ * books that are open. */
 enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool allow_unjudged, const char **reason);
 enum iso_status iso_pipeline_outcome_of(const struct iso_pipeline *pipeline, const struct iso_accounting *accounting,
                                         bool allow_unjudged, const char **reason);

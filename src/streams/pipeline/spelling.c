@@ -94,8 +94,8 @@ static bool is_of_client(const struct iso_aion_event *event)
            (writer->tid != ISO_ABSENT && !iso_tid_is_foreign(writer->atoms, writer->tid));
 }
 
-/* Before images are the stream's, but for those of what a client wrote; what is missing in it, or there in another way, a
- * client said. */
+/* Before images are the stream's, but for those of what a client wrote; what is missing in it, or there in another
+ * way, a client said. */
 static struct iso_spellers spellers_of(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
     enum iso_violation_kind kind = event->kind;

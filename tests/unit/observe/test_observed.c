@@ -380,8 +380,8 @@ static void what_is_not_certain_is_left_out(void **state)
                "{\"t\":\"r\",\"row\":\"public.kv/7\",\"cells\":{\"v\":\"7\"}}],\"status\":\"aborted\"}\n");
 }
 
-/* Whoever says that it wrote nothing says so by what functions and operators meant: it waits for what is asked behind its end, as what it
- * read does, and not for what was asked before. */
+/* Whoever says that it wrote nothing says so by what functions and operators meant: it waits for what is asked behind
+ * its end, as what it read does, and not for what was asked before. */
 static void a_reader_that_lists_nothing_waits_too(void **state)
 {
     (void)state;

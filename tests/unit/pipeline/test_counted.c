@@ -87,7 +87,8 @@ static void send_next(struct world *world, struct sender *sender, bool is_lost)
         give_record(world, sender, number - 1);
 }
 
-/* Sessions run in any order beside one another, and lie in any partition; a recorder's last word comes last or early. */
+/* Sessions run in any order beside one another, and lie in any partition; a recorder's last word comes last or
+ * early. */
 static void run(struct world *world, struct random *random, uint32_t loss_percent)
 {
     uint32_t left = RECORDERS * (SESSIONS + 1);

@@ -1,10 +1,11 @@
 /* Levels below SI, on a stream: `rc`, `stale`, `ryw`, `mr`.
  *
- * At these levels a read has a choice: of moments, or of writers. So what is right cannot be told version by version. A
- * transaction's writes, and all that concerns it alone, go their way at once; with its reads it is *held* until the
- * watermark has reached it, and then judged once, in front, by asking the shards what they keep of each key (version_query.h).
- * Only reads that no choice explains go to their shards, where they become pending verdicts like any other that the
- * watermark has passed: they are explained, counted, wait for unknown outcomes, and are reported as final.
+ * At these levels a read has a choice: of moments, or of writers. So what is right cannot be told version by version.
+ * A transaction's writes, and all that concerns it alone, go their way at once; with its reads it is *held* until the
+ * watermark has reached it, and then judged once, in front, by asking the shards what they keep of each key
+ * (version_query.h). Only reads that no choice explains go to their shards, where they become pending verdicts like
+ * any other that the watermark has passed: they are explained, counted, wait for unknown outcomes, and are reported as
+ * final.
  *
  * Complete is a transaction
  *   stale   when the watermark is at its commit, or, if it only read, at its start;

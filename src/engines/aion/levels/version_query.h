@@ -1,8 +1,8 @@
 /* Levels below SI: at which moments a read was right, or of which version it is, asked of what a shard keeps of a key.
  *
- * The front asks, between two tasks of the shards (deferred.c): so a read that could be of several moments is judged once,
- * when all that it may rest on is there, and not again by each version that comes. What was dropped below the floor
- * is not known: LOST.
+ * The front asks, between two tasks of the shards (deferred.c): so a read that could be of several moments is judged
+ * once, when all that it may rest on is there, and not again by each version that comes. What was dropped below the
+ * floor is not known: LOST.
  *
  * Moments are bounds, as in batch.h. Where commits are positions in a log (`gaps`), those between the same two
  * snapshots are one position: then bounds are numbers of snapshots and of the gaps between them, and these functions
@@ -45,7 +45,8 @@ struct aion_looker {
     bool has_own;
 };
 
-/* `elements`, of `atoms`: of a list, `count` of them, what others appended; else one value. Ends with aion_version_query_end. */
+/* `elements`, of `atoms`: of a list, `count` of them, what others appended; else one value. Ends with
+ * aion_version_query_end. */
 void aion_version_query_begin(struct aion_query *version_query, struct iso_aion_shard *shard, uint32_t key,
                               const struct aion_looker *reader, const struct iso_atoms *atoms, const iso_atom *elements,
                               uint32_t count);

@@ -101,8 +101,8 @@ void iso_aion_shard_tick(struct iso_aion_shard *shard, uint64_t now);
 void iso_aion_shard_end(struct iso_aion_shard *shard, uint64_t now); /* nothing is open any more */
 void iso_aion_shard_sweep(struct iso_aion_shard *shard);             /* drops from every key what may go */
 
-/* overlap_count.c: a tid is contradicted, which `is_doubted` does not say yet. Tells of how many pairs, counted and not listed,
- * it takes the certainty, key by key. */
+/* overlap_count.c: a tid is contradicted, which `is_doubted` does not say yet. Tells of how many pairs, counted and
+ * not listed, it takes the certainty, key by key. */
 typedef void (*aion_doubted_pairs)(void *context, const struct iso_atoms *atoms, iso_atom key, uint64_t pairs);
 void iso_aion_shard_doubt(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom tid,
                           aion_doubted_pairs emit, void *context);

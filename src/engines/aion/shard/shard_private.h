@@ -86,8 +86,8 @@ static inline bool aion_may_drop_read(const struct iso_aion_shard *shard, uint64
     return shard->options.level == ISO_SER ? visible_below < shard->time.passed : visible_below <= shard->time.passed;
 }
 
-/* What was committed from here on came too late for the read. Where it had a choice of moments (deferred.h), `bound` is the
- * one that it is told by, and transactions that it may rest on started before the last one. */
+/* What was committed from here on came too late for the read. Where it had a choice of moments (deferred.h), `bound`
+ * is the one that it is told by, and transactions that it may rest on started before the last one. */
 static inline uint64_t aion_last_visible_below(const struct iso_aion_shard *shard, const struct aion_observed *observed)
 {
     if (shard->options.holds == ISO_SI)

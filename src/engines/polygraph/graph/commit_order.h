@@ -6,8 +6,8 @@
  * its transaction's sts) saw the newest version of then. A read of another value than that is not polygraph's to
  * judge: it is left out (EXT says what is wrong with it).
  *
- * Where all reads have their versions the graph is known, and one walk decides (commit_order_graph.c); else the orders are
- * facts for the search.
+ * Where all reads have their versions the graph is known, and one walk decides (commit_order_graph.c); else the orders
+ * are facts for the search.
  *
  * A cycle through a transaction that only the stream names is doubtful: such ones may are scheduled at a lower level.
  */

@@ -31,8 +31,8 @@ void run_waiting_look(struct run_waiting *waiting, const struct iso_accounting *
 /* Change streams were read up to these offsets, added up. */
 void run_waiting_note_changes(struct run_waiting *waiting, uint64_t changes, uint64_t now);
 
-/* An item of isochron_waiting: how many, the oldest of them (ms UINT64_MAX: not known), for what each waits, and when that
- * will be. */
+/* An item of isochron_waiting: how many, the oldest of them (ms UINT64_MAX: not known), for what each waits, and when
+ * that will be. */
 struct run_waiting_class {
     const char *name;
     uint64_t count;
